@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils import timezone
+
+from core.ids import new_id
+
+
+class Tier(models.TextChoices):
+    """Who is served first when the GPUs are busy: internal before pro before free."""
+
+    FREE = "free"
+    PRO = "pro"
+    INTERNAL = "internal"
+
+
+class Scope(models.TextChoices):
+    API = "api", "Use the REST API"
+    INFERENCE = "inference", "Call models directly"
+
+
+class UserManager(BaseUserManager["User"]):
+    """Accounts are made by e-mail address; allauth and `createsuperuser` both come through here."""
+
+    def create_user(self, email: str, password: str | None = None, **fields: object) -> User:
+        user = self.model(email=self.normalize_email(email).lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **fields: object) -> User:
+        return self.create_user(email, password, is_superuser=True, tier=Tier.INTERNAL, **fields)
+
+    def get_by_natural_key(self, username: str | None) -> User:
+        return self.get(email__iexact=username or "")
+
+
+class User(AbstractBaseUser, PermissionsMixin):
+    """A person. Signs in by e-mail address, which is unique without regard to case."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    email = models.EmailField(max_length=254)
+    name = models.CharField(max_length=150, blank=True)
+    tier = models.CharField(max_length=16, choices=Tier.choices, default=Tier.FREE)
+    is_active = models.BooleanField(default=True)
+    is_staff = models.BooleanField(default=False)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects: ClassVar[UserManager] = UserManager()
+
+    USERNAME_FIELD = "email"
+    EMAIL_FIELD = "email"
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(Lower("email"), name="user_email_once"),
+            models.CheckConstraint(condition=models.Q(tier__in=["free", "pro", "internal"]), name="user_tier_known"),
+        ]
+
+    @property
+    def label(self) -> str:
+        """How others see this person: the name, else the address before the @."""
+        return self.name or self.email.partition("@")[0]
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    def of(self, user: User) -> ApiKeyQuerySet:
+        return self.filter(account=user)
+
+    def usable(self) -> ApiKeyQuerySet:
+        return self.filter(revoked_at=None, account__is_active=True)
+
+
+class ApiKey(models.Model):
+    """A key for programs. Only its SHA-256 is kept (a 256-bit random key needs no slow hash); shown once."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    account = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
+    name = models.CharField(max_length=100)
+    digest = models.BinaryField(max_length=32, unique=True)
+    prefix = models.CharField(max_length=16)
+    scopes = ArrayField(models.CharField(max_length=16, choices=Scope.choices), size=len(Scope))
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager[ApiKey]] = ApiKeyQuerySet.as_manager()

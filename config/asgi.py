@@ -1,0 +1,17 @@
+"""HTTP goes to Django, sockets to `config.websockets`: `uvicorn config.asgi:application`."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from django.core.asgi import get_asgi_application  # noqa: E402
+
+http = get_asgi_application()
+
+from channels.routing import ProtocolTypeRouter  # noqa: E402
+
+from config.websockets import websocket  # noqa: E402
+
+application = ProtocolTypeRouter({"http": http, "websocket": websocket})

@@ -1,0 +1,80 @@
+"""Idempotency keys: a creating call with the same key makes one object, however often it arrives.
+
+The key row is inserted in the same transaction as the object, so there is no state in between: a concurrent twin waits
+on the unique index until the first commits, then reads whose object it is; a rolled-back first leaves no trace.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+
+from django.db import models
+
+from core.errors import IdempotencyKeyReused, InvalidInput
+
+MAX_KEY_LENGTH = 255
+
+
+class IdempotencyKey(models.Model):
+    """(account, scope, key) -> the id of the object that the first call made."""
+
+    account_id = models.UUIDField()
+    scope = models.CharField(max_length=64)
+    key = models.CharField(max_length=MAX_KEY_LENGTH)
+    fingerprint = models.BinaryField(max_length=32)
+    object_id = models.UUIDField()
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["account_id", "scope", "key"], name="idempotency_key_once"),
+        ]
+
+
+def fingerprint(*parts: object) -> bytes:
+    """SHA-256 over what the call asks for, so that one key cannot silently stand for two different requests."""
+    encoded = json.dumps(parts, sort_keys=True, default=str, ensure_ascii=True)
+    return hashlib.sha256(encoded.encode("ascii")).digest()
+
+
+def recall(*, account_id: uuid.UUID, scope: str, key: str | None, request: bytes) -> uuid.UUID | None:
+    """The object an earlier call with this key made, or None.
+
+    Raises IdempotencyKeyReused if that call asked for something else, InvalidInput for a key that is too long.
+    """
+    if key is None:
+        return None
+    if not 0 < len(key) <= MAX_KEY_LENGTH or not key.isprintable():
+        raise InvalidInput(
+            f"An Idempotency-Key has 1 to {MAX_KEY_LENGTH} printable characters.", field="Idempotency-Key"
+        )
+    row = IdempotencyKey.objects.filter(account_id=account_id, scope=scope, key=key).first()
+    if row is None:
+        return None
+    if bytes(row.fingerprint) != request:
+        raise IdempotencyKeyReused(field="Idempotency-Key")
+    return row.object_id
+
+
+def claim(*, account_id: uuid.UUID, scope: str, key: str | None, request: bytes, object_id: uuid.UUID) -> bool:
+    """Tie the key to `object_id` inside the caller's transaction; False if another call already holds it.
+
+    On False the caller rolls back and calls `recall`. ON CONFLICT DO NOTHING waits for an uncommitted twin, and does
+    not abort the transaction as a unique violation would.
+    """
+    if key is None:
+        return True
+    rows = IdempotencyKey.objects.bulk_create(
+        [
+            IdempotencyKey(
+                account_id=account_id, scope=scope, key=key, fingerprint=request, object_id=object_id
+            )
+        ],
+        ignore_conflicts=True,
+    )
+    del rows
+    return IdempotencyKey.objects.filter(
+        account_id=account_id, scope=scope, key=key, object_id=object_id
+    ).exists()

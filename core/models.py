@@ -1,0 +1,3 @@
+from core.idempotency import IdempotencyKey
+
+__all__ = ["IdempotencyKey"]

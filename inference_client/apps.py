@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class InferenceClientConfig(AppConfig):
+    name = "inference_client"
+    default_auto_field = "django.db.models.BigAutoField"

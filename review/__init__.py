@@ -1,0 +1,1 @@
+"""Comments anchored to passages of a version."""

@@ -1,0 +1,1 @@
+"""Who may do what with a prompt: grants, share links, and every page a non-owner sees."""

@@ -1,0 +1,23 @@
+/* Collects the Lucide icons that the pages use into one sprite, static/vendor/icons.svg (committed). */
+import { readFileSync, writeFileSync } from "node:fs";
+
+const root = new URL("..", import.meta.url).pathname;
+const { version } = JSON.parse(readFileSync(`${root}node_modules/lucide-static/package.json`, "utf8"));
+
+/** Only what is used: name in the sprite is the name in Lucide. */
+const names = [
+  "activity", "arrow-down", "arrow-up", "braces", "check", "chevron-down", "chevron-left", "chevron-right", "circle", "circle-alert",
+  "circle-check", "circle-x", "clock", "code-xml", "copy", "ellipsis", "external-link", "file-text", "git-branch", "git-fork", "history",
+  "info", "key-round", "keyboard", "log-out", "monitor", "moon", "panel-left", "pencil", "play", "plus", "rotate-ccw",
+  "save", "search", "settings-2", "square", "sun", "terminal", "trash-2", "triangle-alert", "user-round", "x",
+];
+
+const symbols = names.map((name) => {
+  const source = readFileSync(`${root}node_modules/lucide-static/icons/${name}.svg`, "utf8");
+  const inner = source.replace(/<!--.*?-->/gs, "").replace(/^[\s\S]*?<svg[\s\S]*?>/, "").replace(/<\/svg>\s*$/, "");
+  const drawing = inner.trim().replace(/\s*\n\s*/g, "");
+  return `<symbol id="${name}" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round">${drawing}</symbol>`;
+});
+
+const note = `<!-- Lucide ${version}, ISC License, (c) Lucide Icons and contributors; see LICENSES.txt. Built by \`make vendor\`. -->`;
+writeFileSync(`${root}static/vendor/icons.svg`, `${note}\n<svg xmlns="http://www.w3.org/2000/svg">\n${symbols.join("\n")}\n</svg>\n`);
