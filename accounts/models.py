@@ -5,7 +5,8 @@ from typing import ClassVar
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models.functions import Lower
+from django.db.models.functions import Length, Lower
+from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from core.ids import new_id
@@ -37,14 +38,14 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(email, password, is_superuser=True, tier=Tier.INTERNAL, **fields)
 
     def get_by_natural_key(self, username: str | None) -> User:
-        return self.get(email__iexact=username or "")
+        return self.get(email=(username or "").lower())
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person. Signs in by e-mail address, which is unique without regard to case."""
+    """A person. Signs in by e-mail address, which is unique without regard to case: it is kept in lower case only."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    email = models.EmailField(max_length=254)
+    email = models.EmailField(max_length=254, unique=True)
     name = models.CharField(max_length=150, blank=True)
     tier = models.CharField(max_length=16, choices=Tier.choices, default=Tier.FREE)
     is_active = models.BooleanField(default=True)
@@ -58,7 +59,7 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(Lower("email"), name="user_email_once"),
+            models.CheckConstraint(condition=models.Q(email=Lower("email")), name="user_email_lower_case"),
             models.CheckConstraint(condition=models.Q(tier__in=["free", "pro", "internal"]), name="user_tier_known"),
         ]
 
@@ -69,15 +70,19 @@ class User(AbstractBaseUser, PermissionsMixin):
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
-    def of(self, user: User) -> ApiKeyQuerySet:
-        return self.filter(account=user)
+    def of(self, account: User) -> ApiKeyQuerySet:
+        return self.filter(account=account)
 
     def usable(self) -> ApiKeyQuerySet:
+        """Neither revoked nor of an account that was switched off."""
         return self.filter(revoked_at=None, account__is_active=True)
 
 
 class ApiKey(models.Model):
-    """A key for programs. Only its SHA-256 is kept (a 256-bit random key needs no slow hash); shown once."""
+    """A key for programs. Only its SHA-256 is kept (a 256-bit random key needs no slow hash); shown once.
+
+    A revoked key's row stays, so that what it did can still be named.
+    """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     account = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
@@ -89,4 +94,13 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 
-    objects: ClassVar[models.Manager[ApiKey]] = ApiKeyQuerySet.as_manager()
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Exact(Length("digest"), 32), name="api_key_digest_is_sha256"),
+            models.CheckConstraint(
+                condition=models.Q(scopes__contained_by=["api", "inference"], scopes__len__gt=0),
+                name="api_key_scopes_known",
+            ),
+        ]
