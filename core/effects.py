@@ -5,10 +5,12 @@ A task enqueued inside a transaction may start before the rows it needs are visi
 
 from __future__ import annotations
 
-import functools
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any, ParamSpec, Protocol
 
 from django.db import transaction
+
+Arguments = ParamSpec("Arguments")
 
 
 class Task(Protocol):
@@ -23,4 +25,21 @@ def enqueue(task: Task, *args: object, **options: Any) -> None:
     `options` are Celery's own (queue, countdown). A broker that is down does not undo what was committed: the row
     says `queued`, and the scheduled sweep sends it again, so the error is swallowed by `robust` and logged by Django.
     """
-    transaction.on_commit(functools.partial(task.apply_async, args=args, **options), robust=True)
+
+    def send() -> None:
+        task.apply_async(args=args, **options)
+
+    transaction.on_commit(send, robust=True)
+
+
+def after_commit(effect: Callable[Arguments, object], *args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+    """Call `effect(...)` after commit; its failure is logged and undoes nothing, so something must repair it later.
+
+    A named function, never `functools.partial`: Django logs a failed effect by its `__qualname__`, which a partial
+    lacks, and the AttributeError would answer 500 to a person whose change was saved.
+    """
+
+    def act() -> None:
+        effect(*args, **kwargs)
+
+    transaction.on_commit(act, robust=True)
