@@ -1,0 +1,154 @@
+"""The API's view of oneself and one's keys. A key cannot make or revoke keys: a leaked one would outlive itself."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.http import Http404
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
+from rest_framework import generics, permissions, serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts import services
+from accounts.models import ApiKey, ApiKeyQuerySet, Scope, User
+from core.errors import NotAllowed
+from core.paging import NewestFirst
+
+
+class MeSerializer(serializers.ModelSerializer[User]):
+    class Meta:
+        model = User
+        fields = ("id", "email", "name", "tier")
+        read_only_fields = fields
+
+
+class KeySerializer(serializers.ModelSerializer[ApiKey]):
+    scopes = serializers.ListField(child=serializers.ChoiceField(choices=Scope.choices), read_only=True)
+
+    class Meta:
+        model = ApiKey
+        fields = ("id", "name", "prefix", "scopes", "created_at", "last_used_at")
+        read_only_fields = fields
+
+
+class IssuedKeySerializer(KeySerializer):
+    key = serializers.CharField(
+        read_only=True, help_text="The key itself: in this answer only, and absent when `replayed`."
+    )
+    replayed = serializers.BooleanField(
+        read_only=True, help_text="True when this Idempotency-Key had made the key already."
+    )
+
+    class Meta(KeySerializer.Meta):
+        fields = (*KeySerializer.Meta.fields, "key", "replayed")  # type: ignore[assignment]  # longer than the parent's
+        read_only_fields = fields
+
+
+class NewKeySerializer(serializers.Serializer[ApiKey]):
+    name = serializers.CharField(max_length=services.NAME_LENGTH)
+    scopes = serializers.ListField(
+        child=serializers.ChoiceField(choices=Scope.choices),
+        allow_empty=False,
+        required=False,
+        help_text="Both by default.",
+    )
+
+    def validate(self, attrs: dict[str, object]) -> dict[str, object]:
+        """A misspelt `scopes` would otherwise make a key that may do more than was asked for."""
+        unknown = sorted(set(self.initial_data) - set(self.fields))
+        if unknown:
+            raise serializers.ValidationError({str(unknown[0]): ["There is no such field."]})
+        return attrs
+
+
+class FromBrowser(permissions.BasePermission):
+    """Refuses an API key where only the person may act."""
+
+    def has_permission(self, request: Request, view: APIView) -> bool:
+        del view
+        if request.method not in permissions.SAFE_METHODS and isinstance(request.auth, ApiKey):
+            raise NotAllowed(
+                "API keys cannot make or revoke API keys.",
+                code="session_required",
+                next_step="Sign in, and do it on the page of your keys.",
+            )
+        return True
+
+
+class Me(APIView):
+    """Who is calling."""
+
+    @extend_schema(operation_id="me", summary="The account that is calling", responses=MeSerializer)
+    def get(self, request: Request) -> Response:
+        return Response(MeSerializer(request.user).data)
+
+
+@extend_schema_view(
+    get=extend_schema(operation_id="keys_list", summary="Your keys that work", responses=KeySerializer(many=True))
+)
+class Keys(generics.ListAPIView[ApiKey]):
+    permission_classes: ClassVar = [permissions.IsAuthenticated, FromBrowser]
+    serializer_class = KeySerializer
+    pagination_class = NewestFirst
+
+    def get_queryset(self) -> ApiKeyQuerySet:
+        return _own_keys(self.request)
+
+    @extend_schema(
+        operation_id="keys_create",
+        summary="Make a key",
+        description="From a signed-in browser only. The key is in this answer and can never be read again.",
+        parameters=[
+            OpenApiParameter(
+                "Idempotency-Key",
+                str,
+                OpenApiParameter.HEADER,
+                description="A repeat answers 200 with the key that was made, without `key` and with `replayed`.",
+            )
+        ],
+        request=NewKeySerializer,
+        responses={201: IssuedKeySerializer, 200: IssuedKeySerializer},
+    )
+    def post(self, request: Request) -> Response:
+        asked = NewKeySerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        issued = services.create_api_key_once(
+            account=_person(request),
+            name=asked.validated_data["name"],
+            scopes=asked.validated_data.get("scopes", services.ALL_SCOPES),
+            idempotency_key=request.headers.get("Idempotency-Key"),
+        )
+        body = {**KeySerializer(issued.key).data, "replayed": issued.plaintext is None}
+        if issued.plaintext is None:
+            return Response(body, status=status.HTTP_200_OK)
+        return Response({**body, "key": issued.plaintext}, status=status.HTTP_201_CREATED)
+
+
+class OneKey(APIView):
+    permission_classes: ClassVar = [permissions.IsAuthenticated, FromBrowser]
+
+    @extend_schema(
+        operation_id="keys_revoke",
+        summary="Revoke a key",
+        description="From a signed-in browser only. The key stops working here at once, for calls to models in 5 s.",
+        responses={204: None},
+    )
+    def delete(self, request: Request, key_id: uuid.UUID) -> Response:
+        key = _own_keys(request).filter(pk=key_id).first()
+        if key is None:
+            raise Http404
+        services.revoke_api_key(key=key)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _person(request: Request) -> User:
+    if not isinstance(request.user, User):
+        raise Http404
+    return request.user
+
+
+def _own_keys(request: Request) -> ApiKeyQuerySet:
+    return ApiKey.objects.usable().of(_person(request))

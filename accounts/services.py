@@ -1,0 +1,186 @@
+"""What changes accounts and their keys. Each call is one transaction; the copy in Redis follows after commit."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from allauth.account.models import EmailAddress
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.db import transaction
+from django.utils import timezone
+
+from accounts import key_mirror
+from accounts.models import ApiKey, Scope, Tier, User
+from core import idempotency
+from core.effects import after_commit
+from core.errors import Conflict, InvalidInput, NotAllowed, Unprocessable
+from core.ids import new_id
+
+KEY_MARK = "ppk_"
+PREFIX_LENGTH = 12
+NAME_LENGTH = 100
+#: A person who needs more has a program that leaks them.
+MAX_KEYS = 100
+ALL_SCOPES = tuple(Scope.values)
+
+_IDEMPOTENCY_SCOPE = "api_key"
+
+
+@dataclass(frozen=True, kw_only=True)
+class IssuedKey:
+    """A key and, only in the call that made it, its plaintext: nobody can read it again, this product included."""
+
+    key: ApiKey
+    plaintext: str | None
+
+
+def digest_of(plaintext: str) -> bytes:
+    """What is kept of a key. Plain SHA-256: 256 random bits cannot be guessed, however fast the hash."""
+    return hashlib.sha256(plaintext.encode()).digest()
+
+
+def create_account(*, email: str, password: str, name: str = "", tier: str = Tier.FREE) -> User:
+    """Make an account outside sign-up (seeds, operators); its address counts as verified.
+
+    Raises InvalidInput, or Conflict if the address is taken.
+    """
+    if tier not in Tier.values:
+        raise InvalidInput(f"A tier is one of {', '.join(Tier.values)}.", field="tier")
+    address = email.strip().lower()
+    try:
+        validate_email(address)
+    except ValidationError as error:
+        raise InvalidInput("This is not an e-mail address.", field="email") from error
+    try:
+        validate_password(password, User(email=address, name=name))
+    except ValidationError as error:
+        raise InvalidInput(" ".join(error.messages), field="password") from error
+    with transaction.atomic():
+        account = User(email=address, name=name, tier=tier)
+        account.set_password(password)
+        # ON CONFLICT rather than a caught violation: it cannot take another constraint for this one.
+        User.objects.bulk_create([account], ignore_conflicts=True)
+        if not User.objects.filter(pk=account.pk).exists():
+            raise Conflict("An account with this address exists.", code="email_taken", field="email")
+        EmailAddress.objects.create(user=account, email=address, primary=True, verified=True)
+    return account
+
+
+def create_api_key(*, account: User, name: str, scopes: Collection[str]) -> tuple[ApiKey, str]:
+    """Make a key and return it with its plaintext, which is shown once and kept nowhere.
+
+    Raises InvalidInput for a bad name or scope, NotAllowed for a switched-off account, Unprocessable beyond MAX_KEYS.
+    """
+    return _insert_key(account, _clean_name(name), _clean_scopes(scopes), None)
+
+
+def create_api_key_once(
+    *, account: User, name: str, scopes: Collection[str], idempotency_key: str | None
+) -> IssuedKey:
+    """`create_api_key` for callers that may repeat themselves: a repeat finds the key, but never its plaintext.
+
+    Raises IdempotencyKeyReused if the same Idempotency-Key came with another name or other scopes.
+    """
+    clean_name, clean_scopes = _clean_name(name), _clean_scopes(scopes)
+    asked = idempotency.fingerprint(clean_name, clean_scopes)
+    known = idempotency.recall(
+        account_id=account.pk, scope=_IDEMPOTENCY_SCOPE, key=idempotency_key, request=asked
+    )
+    if known is None:
+        try:
+            key, plaintext = _insert_key(account, clean_name, clean_scopes, idempotency_key)
+        except _TwinWasFirstError:
+            known = idempotency.recall(
+                account_id=account.pk, scope=_IDEMPOTENCY_SCOPE, key=idempotency_key, request=asked
+            )
+        else:
+            return IssuedKey(key=key, plaintext=plaintext)
+    return IssuedKey(key=ApiKey.objects.of(account).get(pk=known), plaintext=None)
+
+
+class _TwinWasFirstError(Exception):
+    """Another call with the same Idempotency-Key committed while this one waited; this one is rolled back."""
+
+
+def _insert_key(
+    account: User, name: str, scopes: list[str], idempotency_key: str | None
+) -> tuple[ApiKey, str]:
+    plaintext = KEY_MARK + secrets.token_urlsafe(32)
+    key = ApiKey(
+        id=new_id(),
+        account=account,
+        name=name,
+        digest=digest_of(plaintext),
+        prefix=plaintext[:PREFIX_LENGTH],
+        scopes=scopes,
+    )
+    with transaction.atomic():
+        # The lock makes the count true, and orders this after a deactivation that is under way.
+        if not User.objects.select_for_update(no_key=True).get(pk=account.pk).is_active:
+            raise NotAllowed("This account is switched off.", code="account_inactive")
+        claimed = idempotency.claim(
+            account_id=account.pk,
+            scope=_IDEMPOTENCY_SCOPE,
+            key=idempotency_key,
+            request=idempotency.fingerprint(name, scopes),
+            object_id=key.pk,
+        )
+        if not claimed:
+            raise _TwinWasFirstError
+        if ApiKey.objects.of(account).usable().count() >= MAX_KEYS:
+            raise Unprocessable(
+                f"An account has at most {MAX_KEYS} keys.",
+                code="too_many_keys",
+                next_step="Revoke one that is no longer used.",
+            )
+        key.save(force_insert=True)
+        after_commit(key_mirror.mirror_key, key)
+    return key, plaintext
+
+
+def revoke_api_key(*, key: ApiKey) -> ApiKey:
+    """End a key for good. The REST API refuses it at once, the inference backend within 5 s. Twice is once."""
+    with transaction.atomic():
+        ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
+        key.refresh_from_db(fields=["revoked_at"])
+        after_commit(key_mirror.drop_key, key)
+    return key
+
+
+def change_tier(*, account: User, tier: str) -> User:
+    """Move an account to another tier; its keys call models under the new one within 5 s. Raises InvalidInput."""
+    if tier not in Tier.values:
+        raise InvalidInput(f"A tier is one of {', '.join(Tier.values)}.", field="tier")
+    with transaction.atomic():
+        account.tier = tier
+        account.save(update_fields=["tier"])
+        after_commit(key_mirror.mirror_account, account)
+    return account
+
+
+def deactivate_account(*, account: User) -> User:
+    """Switch an account off: its sessions and keys stop working at once, its data stays."""
+    with transaction.atomic():
+        account.is_active = False
+        account.save(update_fields=["is_active"])
+        after_commit(key_mirror.mirror_account, account)
+    return account
+
+
+def _clean_name(name: str) -> str:
+    clean = name.strip()
+    if not 0 < len(clean) <= NAME_LENGTH or not clean.isprintable():
+        raise InvalidInput(f"A key's name has 1 to {NAME_LENGTH} printable characters.", field="name")
+    return clean
+
+
+def _clean_scopes(scopes: Iterable[str]) -> list[str]:
+    wanted = sorted(set(scopes))
+    if not wanted or not set(wanted) <= set(ALL_SCOPES):
+        raise InvalidInput(f"Scopes are one or more of {', '.join(ALL_SCOPES)}.", field="scopes")
+    return wanted
