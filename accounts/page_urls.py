@@ -1,0 +1,10 @@
+from __future__ import annotations
+
+from django.urls import path
+
+from accounts import pages
+
+urlpatterns = [
+    path("account/", pages.account, name="account"),
+    path("account/keys/", pages.keys, name="account-keys"),
+]

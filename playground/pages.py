@@ -1,0 +1,107 @@
+"""The pages of prompts and runs. Thin: reach through the person asking, render; scripts call the API for the rest."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts.models import User
+from core.errors import DomainError, NotFound
+from core.ids import new_id
+from playground import access, freezing, services
+from playground.models import DEFAULT_BRANCH, Branch, Prompt, Version, VersionRun
+from playground.page_lists import page_of, runs_page
+
+
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """My prompts; an invitation for who is not signed in."""
+    if not isinstance(request.user, User):
+        return render(request, "playground/landing.html")
+    return render(request, "playground/home.html", _home_context(request, request.user))
+
+
+def _home_context(request: HttpRequest, person: User) -> dict[str, object]:
+    words = request.GET.get("q", "").strip()
+    prompts = Prompt.objects.visible_to(person).matching(words).with_latest_number()
+    page = page_of(prompts, moment="updated_at", cursor=request.GET.get("cursor"))
+    return {
+        "place": "prompts",
+        "q": words,
+        "prompts": page.rows,
+        "more": page.address(after=page.next, q=words),
+        "first": page.address(q=words) if page.cursor else "",
+        "key": new_id().hex,
+    }
+
+
+@login_required
+@require_POST
+def create_prompt(request: HttpRequest) -> HttpResponse:
+    person = access.signed_in(request.user)
+    try:
+        prompt = services.create_prompt(
+            owner=person,
+            name=request.POST.get("name", ""),
+            description=request.POST.get("description", ""),
+            idempotency_key=request.POST.get("key") or None,
+        )
+    except DomainError as error:
+        if error.field not in ("name", "description"):
+            raise
+        context = {**_home_context(request, person), "problem": error, "posted": request.POST}
+        return render(request, "playground/home.html", context, status=error.status)
+    return redirect("prompt", prompt.pk)
+
+
+@login_required
+@require_GET
+def workbench(request: HttpRequest, prompt_id: uuid.UUID, number: int | None = None) -> HttpResponse:
+    """A prompt opened for writing: one version of it (default: the head of its main branch), or none yet."""
+    prompt = access.prompt_for(request.user, prompt_id)
+    version = _opened(prompt, number)
+    page = {
+        "prompt": {"id": str(prompt.pk), "name": prompt.name, "description": prompt.description},
+        "version": version and {"id": str(version.pk), "number": version.number, "message": version.message},
+        "spec": version and freezing.thaw(version),
+        "canChange": request.user.has_perm(access.CHANGE, prompt),
+    }
+    return render(request, "playground/workbench.html", {"place": "prompts", "prompt": prompt, "version": version, "page": page})
+
+
+def _opened(prompt: Prompt, number: int | None) -> Version | None:
+    if number is not None:
+        return access.version_of(prompt, number)
+    heads = Branch.objects.filter(prompt=prompt, name=DEFAULT_BRANCH).values("head_id")
+    versions = Version.objects.filter(prompt=prompt)
+    return versions.filter(pk__in=heads).first() or versions.recent_first().first()
+
+
+@login_required
+@require_GET
+def runs(request: HttpRequest) -> HttpResponse:
+    page = runs_page(access.signed_in(request.user), cursor=request.GET.get("cursor"))
+    context = {
+        "place": "runs",
+        "runs": page.rows,
+        "more": page.address(after=page.next),
+        "first": page.address() if page.cursor else "",
+    }
+    return render(request, "playground/runs.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD"])
+def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    """Opens the workbench on the version that was run, with the run beside it."""
+    mine = VersionRun.objects.visible_to(access.signed_in(request.user)).select_related("version")
+    found = mine.filter(pk=run_id).first()
+    if found is None:
+        raise NotFound
+    response = redirect("prompt-version", found.version.prompt_id, found.version.number)
+    response["Location"] += f"?run={run_id}"
+    return response

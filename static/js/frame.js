@@ -1,0 +1,25 @@
+/* What every page has: theme, toasts, dialogs, keys, times, copying, forms. */
+import { bindCopy } from "./copy.js";
+import { bindDialogs, openDialog } from "./dialog.js";
+import { bindForms } from "./forms.js";
+import { bindKey, bindKeys } from "./keys.js";
+import { bindList } from "./list_keys.js";
+import { bindTheme } from "./theme.js";
+import { bindTimes } from "./time.js";
+import { bindToasts } from "./toast.js";
+
+bindTheme();
+bindToasts();
+bindDialogs();
+bindTimes();
+bindCopy();
+bindForms();
+bindList();
+
+const search = document.querySelector("[data-search]");
+if (search instanceof HTMLInputElement) bindKey("slash", "Search", () => search.select());
+
+const create = document.getElementById("new-prompt");
+if (create instanceof HTMLDialogElement) bindKey("n", "New prompt", () => openDialog(create));
+
+bindKeys();
