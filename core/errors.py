@@ -57,16 +57,8 @@ class DomainError(Exception):
 
     def as_json(self) -> dict[str, object]:
         """The body of `error` in an answer: code, message and, where there is one, field, data, kept, next."""
-        body: dict[str, object] = {"code": self.code, "message": self.message}
-        for key, value in (
-            ("field", self.field),
-            ("data", self.data),
-            ("kept", self.kept),
-            ("next", self.next_step),
-        ):
-            if value:
-                body[key] = value
-        return body
+        optional = {"field": self.field, "data": self.data, "kept": self.kept, "next": self.next_step}
+        return {"code": self.code, "message": self.message, **{key: value for key, value in optional.items() if value}}
 
 
 class InvalidInput(DomainError):

@@ -9,12 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TypeVar
 
-from django.db import models
+from django.db import models, transaction
 
-from core.errors import IdempotencyKeyReused, InvalidInput
+from core.errors import Conflict, IdempotencyKeyReused, InvalidInput
 
 MAX_KEY_LENGTH = 255
+REMEMBERED_FOR = timedelta(days=7)
+Made = TypeVar("Made")
 
 
 class IdempotencyKey(models.Model):
@@ -66,15 +71,47 @@ def claim(*, account_id: uuid.UUID, scope: str, key: str | None, request: bytes,
     """
     if key is None:
         return True
-    rows = IdempotencyKey.objects.bulk_create(
-        [
-            IdempotencyKey(
-                account_id=account_id, scope=scope, key=key, fingerprint=request, object_id=object_id
-            )
-        ],
+    IdempotencyKey.objects.bulk_create(
+        [IdempotencyKey(account_id=account_id, scope=scope, key=key, fingerprint=request, object_id=object_id)],
         ignore_conflicts=True,
     )
-    del rows
-    return IdempotencyKey.objects.filter(
-        account_id=account_id, scope=scope, key=key, object_id=object_id
-    ).exists()
+    return IdempotencyKey.objects.filter(account_id=account_id, scope=scope, key=key, object_id=object_id).exists()
+
+
+class _Lost(Exception):
+    """A twin with the same key committed first; what this call made is rolled back."""
+
+
+def once(
+    *,
+    account_id: uuid.UUID,
+    scope: str,
+    key: str | None,
+    request: bytes,
+    make: Callable[[], tuple[Made, uuid.UUID]],
+    find: Callable[[uuid.UUID], Made],
+) -> Made:
+    """What `make` makes (in one transaction, with its id), or what `find` finds of an earlier call with this key.
+
+    Raises IdempotencyKeyReused, InvalidInput, and whatever `make` raises.
+    """
+    earlier = recall(account_id=account_id, scope=scope, key=key, request=request)
+    if earlier is not None:
+        return find(earlier)
+    try:
+        with transaction.atomic():
+            made, object_id = make()
+            if not claim(account_id=account_id, scope=scope, key=key, request=request, object_id=object_id):
+                raise _Lost
+            return made
+    except _Lost:
+        winner = recall(account_id=account_id, scope=scope, key=key, request=request)
+        if winner is None:
+            raise Conflict from None
+        return find(winner)
+
+
+def forget_old() -> int:
+    """Drop the keys that are past REMEMBERED_FOR, and say how many; the same key would then make a new object."""
+    removed, _ = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - REMEMBERED_FOR).delete()
+    return removed

@@ -1,0 +1,60 @@
+"""Reaching a prompt through the person asking: absent and forbidden are the same 404, and cost the same query."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib.auth.models import AnonymousUser
+
+from accounts.models import User
+from core.errors import NotAllowed, NotAuthenticated, NotFound
+from playground.models import Branch, Prompt, Version
+
+VIEW = "playground.view_prompt"
+CHANGE = "playground.change_prompt"
+RUN = "playground.run_prompt"
+
+#: `latest` is computed, never stored: the newest version of the default branch's prompt, whatever its branch.
+LATEST = "latest"
+
+
+def signed_in(user: User | AnonymousUser) -> User:
+    """The person behind a request. Raises NotAuthenticated for nobody."""
+    if not isinstance(user, User):
+        raise NotAuthenticated
+    return user
+
+
+def prompt_for(user: User | AnonymousUser, prompt_id: uuid.UUID, permission: str = VIEW) -> Prompt:
+    """The prompt, if this person may see it. Raises NotFound; NotAllowed only for who sees it but may not do this."""
+    person = signed_in(user)
+    prompt = Prompt.objects.filter(pk=prompt_id).first()
+    if prompt is None or not person.has_perm(VIEW, prompt):
+        raise NotFound
+    if permission != VIEW and not person.has_perm(permission, prompt):
+        raise NotAllowed
+    return prompt
+
+
+def version_of(prompt: Prompt, pointer: str | int) -> Version:
+    """The version that a number, `latest` or a branch name stands for. Raises NotFound.
+
+    Numbers and names cannot be mixed up: a branch of digits only is refused by the database.
+    """
+    versions = Version.objects.select_related("author", "parent", "prompt").filter(prompt=prompt)
+    text = str(pointer)
+    if text.isascii() and text.isdecimal():
+        found = versions.filter(number=int(text)).first() if len(text) < 10 else None
+    elif text == LATEST:
+        found = versions.recent_first().first()
+    else:
+        head = Branch.objects.filter(prompt=prompt, name=text).values("head_id")
+        found = versions.filter(pk__in=head).first()
+    if found is None:
+        raise NotFound
+    return found
+
+
+def is_pinned(pointer: str) -> bool:
+    """Whether a pointer always means the same version (so that an answer may be kept for ever)."""
+    return pointer.isascii() and pointer.isdecimal()

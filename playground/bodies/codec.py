@@ -1,0 +1,79 @@
+"""Text bytes <-> stored representation.
+
+Snapshots are whole zstd frames. Deltas use the base's bytes as a *prefix* with long-distance matching and a window
+that covers base and text: the ordinary dictionary API silently stores full copies from about 4 MB.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from backports import zstd
+
+#: Largest text. Base and text together must fit the largest window every decoder accepts (2^27 bytes).
+MAX_TEXT_BYTES = 64 * 1024 * 1024
+_WINDOW_LOG_MAX = 27
+_LEVEL = 3
+
+
+class CorruptBody(Exception):
+    """Stored bytes that do not decode, or decode to something other than what was saved."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoded:
+    """A representation ready to be stored: `sha256` and `byte_length` are of the text, `data` is what is stored."""
+
+    sha256: bytes
+    byte_length: int
+    data: bytes
+
+
+def encode_snapshot(text: bytes) -> Encoded:
+    """A full zstd frame, decoded back and compared before it is handed out."""
+    data = zstd.compress(text, options={zstd.CompressionParameter.compression_level: _LEVEL})
+    return _checked(text, data, base=None)
+
+
+def encode_delta(text: bytes, base: bytes) -> Encoded:
+    """A frame against `base`, decoded back and compared. Raises ValueError if both do not fit one window."""
+    options = {
+        zstd.CompressionParameter.compression_level: _LEVEL,
+        zstd.CompressionParameter.enable_long_distance_matching: 1,
+        zstd.CompressionParameter.window_log: _window_log(len(text) + len(base)),
+    }
+    dictionary = zstd.ZstdDict(base, is_raw=True)
+    data = zstd.compress(text, options=options, zstd_dict=dictionary.as_prefix)
+    return _checked(text, data, base=base)
+
+
+def _window_log(length: int) -> int:
+    bits = max(10, (max(length, 1) - 1).bit_length())
+    if bits > _WINDOW_LOG_MAX:
+        raise ValueError(f"text and base together have {length} bytes, more than a window holds")
+    return bits
+
+
+def _checked(text: bytes, data: bytes, *, base: bytes | None) -> Encoded:
+    encoded = Encoded(sha256=hashlib.sha256(text).digest(), byte_length=len(text), data=data)
+    decode(data, sha256=encoded.sha256, byte_length=len(text), base=base)
+    return encoded
+
+
+def decode(data: bytes, *, sha256: bytes, byte_length: int, base: bytes | None = None) -> bytes:
+    """The text of a representation, compared with its SHA-256. Raises CorruptBody, never returns other bytes.
+
+    Decoding stops at `byte_length` + 1 bytes, so a damaged or hostile frame cannot fill the memory.
+    """
+    dictionary = None if base is None else zstd.ZstdDict(base, is_raw=True).as_prefix
+    decompressor = zstd.ZstdDecompressor(
+        zstd_dict=dictionary, options={zstd.DecompressionParameter.window_log_max: _WINDOW_LOG_MAX}
+    )
+    try:
+        text = decompressor.decompress(data, max_length=byte_length + 1)
+    except zstd.ZstdError as error:
+        raise CorruptBody(f"the frame does not decode: {error}") from error
+    if len(text) != byte_length or hashlib.sha256(text).digest() != sha256:
+        raise CorruptBody("the decoded bytes are not the ones that were saved")
+    return text

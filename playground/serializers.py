@@ -1,0 +1,95 @@
+"""The JSON of prompts and versions: what calls take, and what they answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from playground.models import Prompt, Version
+
+SPEC_HELP = (
+    "model, max_tokens, temperature?, top_p?, top_k?, stop_sequences?, system?, messages, tools?, tool_choice?, "
+    "output_schema?, thinking?, api_version?, variables?: the shapes of the Messages API. Any text may instead be "
+    '{"body": sha256} of a text this prompt already has.'
+)
+
+
+class PromptInput(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=1000, trim_whitespace=False)
+    description = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+    tags = serializers.ListField(child=serializers.CharField(), required=False, max_length=50)
+    folder = serializers.CharField(required=False, allow_blank=True)
+
+
+class PromptOutput(serializers.ModelSerializer[Prompt]):
+    latest_number = serializers.IntegerField(allow_null=True, default=None, help_text="Of the newest version.")
+
+    class Meta:
+        model = Prompt
+        fields = ["id", "name", "description", "tags", "folder", "latest_number", "created_at", "updated_at"]
+
+
+class VersionInput(serializers.Serializer[Any]):
+    spec = serializers.JSONField(help_text=SPEC_HELP)
+    parent = serializers.JSONField(
+        required=False, allow_null=True, help_text="Number or id of the version this one follows; default: the head."
+    )
+    branch = serializers.CharField(required=False, default="main", max_length=1000)
+    message = serializers.CharField(required=False, default="", allow_blank=True, trim_whitespace=False)
+
+
+class SavedVersionOutput(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    number = serializers.IntegerField()
+    parent = serializers.IntegerField(allow_null=True, help_text="Number of the version this one follows.")
+    branch = serializers.CharField(help_text="The branch whose head it is now.")
+    digest = serializers.CharField(help_text="SHA-256 of the canonical spec (RFC 8785), in hex.")
+    forked = serializers.BooleanField(help_text="Somebody saved first: this one is kept on a new branch.")
+
+
+class VersionOutput(serializers.ModelSerializer[Version]):
+    parent = serializers.IntegerField(source="parent.number", allow_null=True, default=None)
+    author = serializers.CharField(source="author.label", allow_null=True, default=None)
+    digest = serializers.CharField(source="digest_hex")
+
+    class Meta:
+        model = Version
+        fields = ["id", "number", "parent", "author", "message", "model", "digest", "created_at"]
+
+
+class VersionListOutput(VersionOutput):
+    branches = serializers.SerializerMethodField(help_text="Branches whose head this version is.")
+
+    class Meta(VersionOutput.Meta):
+        fields = [*VersionOutput.Meta.fields, "branches"]
+
+    def get_branches(self, version: Version) -> list[str]:
+        return sorted(head.name for head in version.heads.all())
+
+
+class VersionDetailOutput(VersionOutput):
+    spec = serializers.SerializerMethodField(help_text=SPEC_HELP)
+    variables_used = serializers.SerializerMethodField(help_text="With include=texts: names in order of appearance.")
+
+    class Meta(VersionOutput.Meta):
+        fields = [*VersionOutput.Meta.fields, "spec", "variables_used"]
+
+    def get_spec(self, version: Version) -> dict[str, Any]:
+        spec: dict[str, Any] = self.context["spec"]
+        return spec
+
+    def get_variables_used(self, version: Version) -> list[str] | None:
+        names: list[str] | None = self.context["variables_used"]
+        return names
+
+
+class RunInput(serializers.Serializer[Any]):
+    variables = serializers.JSONField(required=False, default=dict, help_text="Values by variable name.")
+    messages = serializers.JSONField(required=False, default=list, help_text="Turns after the version's own messages.")
+    model = serializers.CharField(required=False, allow_null=True, default=None, max_length=200)
+
+
+class QueuedRunOutput(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    status = serializers.CharField()
