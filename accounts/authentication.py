@@ -82,7 +82,5 @@ def record_use(key: ApiKey) -> None:
     if key.last_used_at is not None and now - key.last_used_at < USED_AT_PRECISION:
         return
     with transaction.atomic():
-        free = ApiKey.objects.select_for_update(skip_locked=True).filter(
-            pk=key.pk, last_used_at=key.last_used_at
-        )
+        free = ApiKey.objects.select_for_update(skip_locked=True).filter(pk=key.pk, last_used_at=key.last_used_at)
         ApiKey.objects.filter(pk__in=free.values("pk")).update(last_used_at=now)

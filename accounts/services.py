@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
@@ -19,7 +20,6 @@ from accounts.models import ApiKey, Scope, Tier, User
 from core import idempotency
 from core.effects import after_commit
 from core.errors import Conflict, InvalidInput, NotAllowed, Unprocessable
-from core.ids import new_id
 
 KEY_MARK = "ppk_"
 PREFIX_LENGTH = 12
@@ -27,8 +27,6 @@ NAME_LENGTH = 100
 #: A person who needs more has a program that leaks them.
 MAX_KEYS = 100
 ALL_SCOPES = tuple(Scope.values)
-
-_IDEMPOTENCY_SCOPE = "api_key"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,62 +74,18 @@ def create_api_key(*, account: User, name: str, scopes: Collection[str]) -> tupl
 
     Raises InvalidInput for a bad name or scope, NotAllowed for a switched-off account, Unprocessable beyond MAX_KEYS.
     """
-    return _insert_key(account, _clean_name(name), _clean_scopes(scopes), None)
-
-
-def create_api_key_once(
-    *, account: User, name: str, scopes: Collection[str], idempotency_key: str | None
-) -> IssuedKey:
-    """`create_api_key` for callers that may repeat themselves: a repeat finds the key, but never its plaintext.
-
-    Raises IdempotencyKeyReused if the same Idempotency-Key came with another name or other scopes.
-    """
-    clean_name, clean_scopes = _clean_name(name), _clean_scopes(scopes)
-    asked = idempotency.fingerprint(clean_name, clean_scopes)
-    known = idempotency.recall(
-        account_id=account.pk, scope=_IDEMPOTENCY_SCOPE, key=idempotency_key, request=asked
-    )
-    if known is None:
-        try:
-            key, plaintext = _insert_key(account, clean_name, clean_scopes, idempotency_key)
-        except _TwinWasFirstError:
-            known = idempotency.recall(
-                account_id=account.pk, scope=_IDEMPOTENCY_SCOPE, key=idempotency_key, request=asked
-            )
-        else:
-            return IssuedKey(key=key, plaintext=plaintext)
-    return IssuedKey(key=ApiKey.objects.of(account).get(pk=known), plaintext=None)
-
-
-class _TwinWasFirstError(Exception):
-    """Another call with the same Idempotency-Key committed while this one waited; this one is rolled back."""
-
-
-def _insert_key(
-    account: User, name: str, scopes: list[str], idempotency_key: str | None
-) -> tuple[ApiKey, str]:
     plaintext = KEY_MARK + secrets.token_urlsafe(32)
     key = ApiKey(
-        id=new_id(),
         account=account,
-        name=name,
+        name=_clean_name(name),
         digest=digest_of(plaintext),
         prefix=plaintext[:PREFIX_LENGTH],
-        scopes=scopes,
+        scopes=_clean_scopes(scopes),
     )
     with transaction.atomic():
         # The lock makes the count true, and orders this after a deactivation that is under way.
         if not User.objects.select_for_update(no_key=True).get(pk=account.pk).is_active:
             raise NotAllowed("This account is switched off.", code="account_inactive")
-        claimed = idempotency.claim(
-            account_id=account.pk,
-            scope=_IDEMPOTENCY_SCOPE,
-            key=idempotency_key,
-            request=idempotency.fingerprint(name, scopes),
-            object_id=key.pk,
-        )
-        if not claimed:
-            raise _TwinWasFirstError
         if ApiKey.objects.of(account).usable().count() >= MAX_KEYS:
             raise Unprocessable(
                 f"An account has at most {MAX_KEYS} keys.",
@@ -141,6 +95,29 @@ def _insert_key(
         key.save(force_insert=True)
         after_commit(key_mirror.mirror_key, key)
     return key, plaintext
+
+
+def create_api_key_once(*, account: User, name: str, scopes: Collection[str], idempotency_key: str | None) -> IssuedKey:
+    """`create_api_key` for callers that may repeat themselves: a repeat finds the key, but never its plaintext.
+
+    Raises IdempotencyKeyReused if the same Idempotency-Key came with another name or other scopes.
+    """
+
+    def make() -> tuple[IssuedKey, uuid.UUID]:
+        key, plaintext = create_api_key(account=account, name=name, scopes=scopes)
+        return IssuedKey(key=key, plaintext=plaintext), key.pk
+
+    def find(key_id: uuid.UUID) -> IssuedKey:
+        return IssuedKey(key=ApiKey.objects.of(account).get(pk=key_id), plaintext=None)
+
+    return idempotency.once(
+        account_id=account.pk,
+        scope="api_key",
+        key=idempotency_key,
+        request=idempotency.fingerprint(_clean_name(name), _clean_scopes(scopes)),
+        make=make,
+        find=find,
+    )
 
 
 def revoke_api_key(*, key: ApiKey) -> ApiKey:

@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from django.db import models, transaction
+from django.utils import timezone
 
 from core.errors import Conflict, IdempotencyKeyReused, InvalidInput
 

@@ -41,7 +41,11 @@ class NewestFirst(BasePagination):
         return Response({"results": data, "next": self._next})
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        following = {"type": ["string", "null"], "format": "uri", "description": "The next page; null on the last."}
+        following = {
+            "type": ["string", "null"],
+            "format": "uri",
+            "description": "The next page; null on the last.",
+        }
         return {
             "type": "object",
             "required": ["results", "next"],
