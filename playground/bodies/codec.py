@@ -13,6 +13,8 @@ from backports import zstd
 
 #: Largest text. Base and text together must fit the largest window every decoder accepts (2^27 bytes).
 MAX_TEXT_BYTES = 64 * 1024 * 1024
+#: zstd takes no shorter prefix.
+MIN_BASE_BYTES = 8
 _WINDOW_LOG_MAX = 27
 _LEVEL = 3
 
@@ -37,7 +39,12 @@ def encode_snapshot(text: bytes) -> Encoded:
 
 
 def encode_delta(text: bytes, base: bytes) -> Encoded:
-    """A frame against `base`, decoded back and compared. Raises ValueError if both do not fit one window."""
+    """A frame against `base`, decoded back and compared.
+
+    Raises ValueError if both do not fit one window, or if the base is shorter than MIN_BASE_BYTES.
+    """
+    if len(base) < MIN_BASE_BYTES:
+        raise ValueError(f"a base has at least {MIN_BASE_BYTES} bytes")
     options = {
         zstd.CompressionParameter.compression_level: _LEVEL,
         zstd.CompressionParameter.enable_long_distance_matching: 1,
