@@ -53,7 +53,7 @@ def _from_rest_framework(error: drf.APIException) -> DomainError:
     if isinstance(error, drf.NotFound):
         return NotFound()
     if isinstance(error, drf.Throttled):
-        wait = int(error.wait or 1)
+        wait = int(getattr(error, "wait", None) or 1)
         return RateLimited(f"Too many requests. Try again in {wait} s.", retry_after_s=wait)
     if isinstance(error, drf.ValidationError):
         field, message = first_problem(error.detail)

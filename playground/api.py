@@ -182,7 +182,7 @@ class RunList(APIView):
             version=version,
             values=wire.variable_values(given["variables"]),
             model=given["model"],
-            turns=specs.parse_turns(given["messages"]),
+            turns=specs.parse_turns(given.get("messages", [])),
             idempotency_key=_key(request),
         )
         return Response(QueuedRunOutput({"id": run.pk, "status": run.status}).data, status=201)

@@ -32,7 +32,7 @@ class PromptOutput(serializers.ModelSerializer[Prompt]):
 
 class VersionInput(serializers.Serializer[Any]):
     spec = serializers.JSONField(help_text=SPEC_HELP)
-    parent = serializers.JSONField(
+    parent = serializers.JSONField(  # type: ignore[assignment]  # the stubs see Field.parent, not a field
         required=False, allow_null=True, help_text="Number or id of the version this one follows; default: the head."
     )
     branch = serializers.CharField(required=False, default="main", max_length=1000)
@@ -42,14 +42,18 @@ class VersionInput(serializers.Serializer[Any]):
 class SavedVersionOutput(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     number = serializers.IntegerField()
-    parent = serializers.IntegerField(allow_null=True, help_text="Number of the version this one follows.")
+    parent = serializers.IntegerField(  # type: ignore[assignment]  # as above
+        allow_null=True, help_text="Number of the version this one follows."
+    )
     branch = serializers.CharField(help_text="The branch whose head it is now.")
     digest = serializers.CharField(help_text="SHA-256 of the canonical spec (RFC 8785), in hex.")
     forked = serializers.BooleanField(help_text="Somebody saved first: this one is kept on a new branch.")
 
 
 class VersionOutput(serializers.ModelSerializer[Version]):
-    parent = serializers.IntegerField(source="parent.number", allow_null=True, default=None)
+    parent = serializers.IntegerField(  # type: ignore[assignment]  # as above
+        source="parent.number", allow_null=True, default=None
+    )
     author = serializers.CharField(source="author.label", allow_null=True, default=None)
     digest = serializers.CharField(source="digest_hex")
 
@@ -86,7 +90,7 @@ class VersionDetailOutput(VersionOutput):
 
 class RunInput(serializers.Serializer[Any]):
     variables = serializers.JSONField(required=False, default=dict, help_text="Values by variable name.")
-    messages = serializers.JSONField(required=False, default=list, help_text="Turns after the version's own messages.")
+    messages = serializers.JSONField(required=False, help_text="Turns after the version's own messages.")
     model = serializers.CharField(required=False, allow_null=True, default=None, max_length=200)
 
 

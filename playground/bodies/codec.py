@@ -45,7 +45,7 @@ def encode_delta(text: bytes, base: bytes) -> Encoded:
     """
     if len(base) < MIN_BASE_BYTES:
         raise ValueError(f"a base has at least {MIN_BASE_BYTES} bytes")
-    options = {
+    options: dict[int, int] = {
         zstd.CompressionParameter.compression_level: _LEVEL,
         zstd.CompressionParameter.enable_long_distance_matching: 1,
         zstd.CompressionParameter.window_log: _window_log(len(text) + len(base)),
