@@ -1,0 +1,90 @@
+"""The ASGI application."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from inference_backend.connection import read_headers
+from inference_backend.dialect.models import model_info, model_list
+from inference_backend.envelope import RequestEnvelope
+from inference_backend.messages import CountTokens, CreateMessage
+from inference_backend.metrics import CONTENT_TYPE
+from inference_backend.record import record_of
+from inference_backend.service import Service, build_service
+from inference_backend.settings import Settings
+
+
+def build_app(settings: Settings) -> Starlette:
+    """Raises SettingsError."""
+    service = build_service(settings)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        watcher = asyncio.create_task(service.replica.watch())
+        try:
+            yield
+        finally:
+            watcher.cancel()
+            await asyncio.gather(watcher, return_exceptions=True)
+            await service.aclose()
+
+    pages = Pages(service)
+    return Starlette(
+        lifespan=lifespan,
+        exception_handlers={HTTPException: _pass_on},
+        middleware=[Middleware(RequestEnvelope, metrics=service.metrics)],
+        routes=[
+            Route("/v1/messages", CreateMessage(service), methods=["POST"]),
+            Route("/v1/messages/count_tokens", CountTokens(service), methods=["POST"]),
+            Route("/v1/models", pages.list_models),
+            Route("/v1/models/{model}", pages.show_model),
+            Route("/healthz", pages.healthz),
+            Route("/readyz", pages.readyz),
+            Route("/metrics", pages.metrics),
+        ],
+    )
+
+
+async def _pass_on(_: Request, error: Exception) -> Response:
+    """To RequestEnvelope, which answers in the shape of the API; Starlette's own answer is plain text."""
+    raise error
+
+
+class Pages:
+    """The small read-only answers."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def list_models(self, request: Request) -> Response:
+        await self._service.greet(read_headers(request.scope), record_of(request.scope))
+        replica = self._service.replica
+        return JSONResponse(model_list([model_info(replica.model, replica.served)]))
+
+    async def show_model(self, request: Request) -> Response:
+        await self._service.greet(read_headers(request.scope), record_of(request.scope))
+        replica = self._service.find_model(request.path_params["model"])
+        return JSONResponse(model_info(replica.model, replica.served))
+
+    async def healthz(self, _: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def readyz(self, _: Request) -> Response:
+        replica = self._service.replica
+        is_ready = replica.state == "ready"
+        return JSONResponse(
+            {"status": "ready" if is_ready else "not ready", "replicas": [replica.report()]},
+            status_code=200 if is_ready else 503,
+        )
+
+    async def metrics(self, _: Request) -> Response:
+        replica = self._service.replica
+        self._service.metrics.ready.labels(model=replica.model).set(replica.state == "ready")
+        return Response(self._service.metrics.render(), media_type=CONTENT_TYPE)

@@ -1,0 +1,81 @@
+"""The caller's end: reading a bounded body, noticing that the caller left, sending JSON."""
+
+import asyncio
+import json
+from collections.abc import Coroutine
+from typing import Any
+
+from starlette.types import Message, Receive, Scope, Send
+
+from inference_backend.errors import BodyTooLargeError, InvalidRequestError
+
+MAX_BODY_BYTES = 32 * 1024 * 1024
+
+
+class ClientGoneError(Exception):
+    """Nobody is left to answer."""
+
+
+def read_headers(scope: Scope) -> dict[str, str]:
+    """Names are lower case already. Of a header sent twice the last counts."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+async def read_body(headers: dict[str, str], receive: Receive) -> bytes:
+    """Raises BodyTooLargeError beyond MAX_BODY_BYTES, InvalidRequestError for a compressed body, ClientGoneError."""
+    if headers.get("content-encoding", "identity") != "identity":
+        raise InvalidRequestError("must be absent: send the body as it is", field="content-encoding")
+    length = headers.get("content-length", "0")
+    if length.isdigit() and int(length) > MAX_BODY_BYTES:
+        raise _too_large()
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGoneError
+        body += message.get("body", b"")
+        if len(body) > MAX_BODY_BYTES:
+            raise _too_large()
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _too_large() -> BodyTooLargeError:
+    return BodyTooLargeError(f"The request body is larger than {MAX_BODY_BYTES // (1024 * 1024)} MiB.")
+
+
+async def run_while_connected(receive: Receive, work: Coroutine[Any, Any, None]) -> None:
+    """Runs `work`, and cancels it as soon as the caller leaves. Raises ClientGoneError then."""
+    task = asyncio.create_task(work)
+    watcher = asyncio.create_task(_wait_for_disconnect(receive))
+    try:
+        await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return await task
+        raise ClientGoneError
+    finally:
+        for either in (task, watcher):
+            either.cancel()
+        # Waits until the connection to the engine is closed, so that the place given back is really free.
+        await asyncio.gather(task, watcher, return_exceptions=True)
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def send_json(send: Send, status: int, content: Any, headers: dict[str, str] | None = None) -> None:
+    body = json.dumps(content, ensure_ascii=False).encode()
+    await send(
+        response_head(status, {"content-type": "application/json", "content-length": str(len(body)), **(headers or {})})
+    )
+    await send({"type": "http.response.body", "body": body})
+
+
+def response_head(status: int, headers: dict[str, str]) -> Message:
+    return {
+        "type": "http.response.start",
+        "status": status,
+        "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()],
+    }

@@ -1,0 +1,1 @@
+"""The Messages API: the only part of the service that knows it."""

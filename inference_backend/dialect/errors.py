@@ -1,0 +1,60 @@
+"""Errors as the Messages API writes them."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from inference_backend.errors import (
+    BackendError,
+    BodyTooLargeError,
+    EngineRefusedError,
+    EngineTimeoutError,
+    ForbiddenError,
+    KeyStoreError,
+    NotFoundError,
+    OverloadedError,
+    RequestError,
+    UnauthenticatedError,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    status: int
+    type: str
+
+
+# From the most general to the most special; the last that fits wins.
+_SHAPES: tuple[tuple[type[BackendError], Shape], ...] = (
+    (BackendError, Shape(500, "api_error")),
+    (RequestError, Shape(400, "invalid_request_error")),
+    (EngineRefusedError, Shape(400, "invalid_request_error")),
+    (UnauthenticatedError, Shape(401, "authentication_error")),
+    (ForbiddenError, Shape(403, "permission_error")),
+    (NotFoundError, Shape(404, "not_found_error")),
+    (BodyTooLargeError, Shape(413, "request_too_large")),
+    (KeyStoreError, Shape(503, "api_error")),
+    (EngineTimeoutError, Shape(504, "timeout_error")),
+    (OverloadedError, Shape(529, "overloaded_error")),
+)
+
+
+def shape_of(error: BackendError) -> Shape:
+    return next(shape for kind, shape in reversed(_SHAPES) if isinstance(error, kind))
+
+
+def error_body(error: BackendError, *, request_id: str) -> dict[str, Any]:
+    """`{"type": "error", "error": {type, message, details?}, "request_id"}`."""
+    content: dict[str, Any] = {"type": shape_of(error).type, "message": error.message}
+    if error.code:
+        content["details"] = {"error_code": error.code}
+    return {"type": "error", "error": content, "request_id": request_id}
+
+
+def error_headers(error: BackendError) -> dict[str, str]:
+    return {"retry-after": str(error.retry_after_s)} if error.retry_after_s else {}
+
+
+def error_event(error: BackendError, *, request_id: str) -> bytes:
+    """The frame that ends a stream which cannot be completed."""
+    return f"event: error\ndata: {json.dumps(error_body(error, request_id=request_id))}\n\n".encode()

@@ -1,0 +1,1 @@
+"""Engines behind one protocol. Nothing in here knows the Messages API."""

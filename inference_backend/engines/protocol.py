@@ -1,0 +1,118 @@
+"""What the service asks of an engine, and the one stream of events that every engine is turned into.
+
+A generation yields Started at most once, then TextDelta, ToolJson and Usage in any number, then exactly one Stopped.
+The sixth kind of event, error, is an EngineError raised out of the iterator: a stream that ends without Stopped and
+without raising does not exist.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+Role = Literal["user", "assistant"]
+StopReason = Literal["end", "length", "context", "stop_sequence", "tool", "refusal"]
+JsonObject = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Started:
+    """The engine took the request in; the size of the prompt in tokens where it says so."""
+
+    input_tokens: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TextDelta:
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolJson:
+    """A piece of the arguments, as JSON text, of the one tool call of this answer."""
+
+    name: str
+    json: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Usage:
+    """Running totals in tokens. None means that the engine did not say, which is not zero."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stopped:
+    reason: StopReason
+    sequence: str | None = None
+
+
+EngineEvent = Started | TextDelta | ToolJson | Usage | Stopped
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Turn:
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tool:
+    name: str
+    description: str | None
+    schema: JsonObject
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GenerationRequest:
+    """One answer to generate. Where the last turn is the assistant's, the engine continues that text.
+
+    `tools`, where given, force exactly one call of one of them. `schema` and `tools` exclude each other.
+    """
+
+    turns: tuple[Turn, ...]
+    max_tokens: int
+    system: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    schema: JsonObject | None = None
+    tools: tuple[Tool, ...] = ()
+
+    @property
+    def continues_assistant(self) -> bool:
+        return self.turns[-1].role == "assistant"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capabilities:
+    """What an engine can be asked for; the service refuses the rest instead of ignoring it."""
+
+    prefill: bool
+    top_k: bool
+    count_tokens: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServedModel:
+    """`context`: tokens of prompt and answer together that one request may use; None where unknown."""
+
+    context: int | None
+
+
+class Engine(Protocol):
+    capabilities: Capabilities
+
+    async def check_health(self) -> None:
+        """Raises EngineError unless the engine says that it is well."""
+
+    async def describe(self) -> ServedModel:
+        """Raises EngineError unless the configured model is among those served."""
+
+    def generate(self, request: GenerationRequest) -> AsyncGenerator[EngineEvent]:
+        """Closing the iterator closes the connection, and with it ends the work of the engine."""
+
+    async def count_tokens(self, request: GenerationRequest) -> int: ...
+
+    async def aclose(self) -> None: ...

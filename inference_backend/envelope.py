@@ -1,0 +1,68 @@
+"""Around every request: its id, its log line, its place in the metrics, and errors in the API's shape."""
+
+import logging
+
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from inference_backend.connection import ClientGoneError, send_json
+from inference_backend.dialect.errors import error_body, error_headers, shape_of
+from inference_backend.errors import BackendError, InvalidRequestError, NotFoundError
+from inference_backend.metrics import Metrics
+from inference_backend.record import CLIENT_GONE_STATUS, open_record
+
+logger = logging.getLogger(__name__)
+
+QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
+
+
+class RequestEnvelope:
+    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        record = open_record(scope)
+
+        async def send_with_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                record.status = message["status"]
+                message["headers"] = [*message["headers"], (b"request-id", record.request_id.encode())]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_id)
+        except ClientGoneError:
+            record.status = CLIENT_GONE_STATUS
+        except Exception as error:  # noqa: BLE001 - the outermost handler: whatever it is, the caller gets an answer
+            await self._answer(error, scope, send_with_id)
+        finally:
+            if scope["path"] not in QUIET_PATHS:
+                route = scope.get("route")
+                self._metrics.count_request(getattr(route, "path", "unknown"), record)
+                logger.info("request", extra=record.as_log_fields(scope))
+
+    async def _answer(self, error: Exception, scope: Scope, send: Send) -> None:
+        record = scope["state"]["inference_record"]
+        known = _as_backend_error(error)
+        record.error = known.code or shape_of(known).type
+        if not isinstance(error, BackendError | HTTPException):
+            logger.error("unexpected failure", exc_info=error, extra={"request_id": record.request_id})
+        if record.status is not None:
+            # Too late for a status. Returning without an end makes the server cut the connection: not a clean end.
+            return
+        status = error.status_code if isinstance(error, HTTPException) else shape_of(known).status
+        await send_json(send, status, error_body(known, request_id=record.request_id), error_headers(known))
+
+
+def _as_backend_error(error: Exception) -> BackendError:
+    if isinstance(error, BackendError):
+        return error
+    if isinstance(error, HTTPException):
+        if error.status_code == 404:
+            return NotFoundError("There is nothing at this address.")
+        return InvalidRequestError(error.detail)
+    return BackendError("An unexpected error occurred; the request id is in the log.")

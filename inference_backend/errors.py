@@ -1,0 +1,113 @@
+"""Everything that can go wrong, as one tree. What a caller sees of it is decided in dialect/errors.py.
+
+BackendError
++-- RequestError                the caller's to fix
+|   +-- InvalidRequestError     names the field
+|   +-- UnauthenticatedError
+|   +-- ForbiddenError
+|   +-- NotFoundError
+|   +-- BodyTooLargeError
++-- OverloadedError             nobody's fault; worth trying again
+|   +-- EngineUnavailableError
++-- KeyStoreError               keys cannot be checked, so nobody is let in
++-- EngineError                 the engine broke its side
+    +-- EngineConnectionError   no byte of an answer came
+    +-- EngineCutError          the answer stopped before its end
+    +-- EngineProtocolError     bytes that make no sense
+    +-- EngineFailedError       the engine says that it failed
+    +-- EngineTimeoutError      silent for too long
+    +-- EngineRefusedError      the engine finds the request wrong
+        +-- PromptTooLongError
+
+The text of an error goes to the caller. None of it holds a prompt, an answer or a key.
+"""
+
+
+class BackendError(Exception):
+    """`code` is a machine-readable detail; `retry_after_s` says when another try makes sense."""
+
+    code: str | None = None
+    retry_after_s: int | None = None
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class RequestError(BackendError):
+    pass
+
+
+class InvalidRequestError(RequestError):
+    def __init__(self, message: str, *, field: str | None = None) -> None:
+        super().__init__(f"{field}: {message}" if field else message)
+        self.field = field
+
+
+class UnauthenticatedError(RequestError):
+    pass
+
+
+class ForbiddenError(RequestError):
+    pass
+
+
+class NotFoundError(RequestError):
+    pass
+
+
+class BodyTooLargeError(RequestError):
+    pass
+
+
+class OverloadedError(BackendError):
+    code = "too_many_requests_in_flight"
+    retry_after_s = 1
+
+
+class EngineUnavailableError(OverloadedError):
+    code = "engine_unavailable"
+    retry_after_s = 2
+
+
+class KeyStoreError(BackendError):
+    code = "key_store_unavailable"
+    retry_after_s = 1
+
+
+class EngineError(BackendError):
+    code = "engine_failed"
+
+
+class EngineConnectionError(EngineError):
+    code = "engine_unavailable"
+
+
+class EngineCutError(EngineError):
+    code = "replica_lost"
+
+
+class EngineProtocolError(EngineError):
+    code = "engine_garbage"
+
+
+class EngineFailedError(EngineError):
+    pass
+
+
+class EngineTimeoutError(EngineError):
+    code = "engine_timeout"
+
+
+class EngineRefusedError(EngineError):
+    code = "engine_refused"
+
+
+class PromptTooLongError(EngineRefusedError):
+    """Sizes in tokens; `tokens` is None where the engine does not say."""
+
+    code = "prompt_too_long"
+
+    def __init__(self, *, tokens: int | None, context: int | None) -> None:
+        sizes = f": {tokens} tokens > {context} maximum" if tokens and context else ""
+        super().__init__(f"prompt is too long{sizes}")

@@ -1,0 +1,60 @@
+"""Prometheus metrics of one service. Accounts are no label: their number has no bound."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from inference_backend.errors import BackendError
+from inference_backend.record import CLIENT_GONE_STATUS, RequestRecord
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_LATENCY_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30, 60, 120)
+_GAP_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 30)
+
+
+class Metrics:
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self.requests = Counter(
+            "inference_requests", "Requests answered", ["path", "status", "tier"], registry=self._registry
+        )
+        self.first_token = Histogram(
+            "inference_first_token_seconds",
+            "From arrival to the first piece of the answer",
+            ["tier"],
+            buckets=_LATENCY_BUCKETS,
+            registry=self._registry,
+        )
+        self.token_gap = Histogram(
+            "inference_token_gap_seconds",
+            "Between two pieces of an answer",
+            ["tier"],
+            buckets=_GAP_BUCKETS,
+            registry=self._registry,
+        )
+        self.tokens = Counter(
+            "inference_tokens", "Tokens of completed and broken answers", ["direction", "tier"], registry=self._registry
+        )
+        self.in_flight = Gauge("inference_in_flight", "Requests being answered", registry=self._registry)
+        self.client_disconnects = Counter(
+            "inference_client_disconnects", "Callers that left before their answer", registry=self._registry
+        )
+        self.engine_failures = Counter(
+            "inference_engine_failures", "Failures of the engine, seen or not", ["kind"], registry=self._registry
+        )
+        self.ready = Gauge("inference_replica_ready", "1 while verified", ["model"], registry=self._registry)
+
+    def count_failure(self, error: BackendError) -> None:
+        self.engine_failures.labels(kind=error.code or type(error).__name__).inc()
+
+    def count_request(self, path: str, record: RequestRecord) -> None:
+        """`path` is one of the routes, never the text that the caller sent."""
+        tier = record.tier or "none"
+        self.requests.labels(path=path, status=str(record.status or 0), tier=tier).inc()
+        if record.status == CLIENT_GONE_STATUS:
+            self.client_disconnects.inc()
+        if record.input_tokens:
+            self.tokens.labels(direction="input", tier=tier).inc(record.input_tokens)
+        if record.output_tokens:
+            self.tokens.labels(direction="output", tier=tier).inc(record.output_tokens)
+
+    def render(self) -> bytes:
+        return generate_latest(self._registry)

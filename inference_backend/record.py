@@ -1,0 +1,66 @@
+"""What is remembered of one request for its log line and the metrics. Never text, keys or headers."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.types import Scope
+
+from inference_backend.dialect.ids import new_id
+
+CLIENT_GONE_STATUS = 499
+_STATE_KEY = "inference_record"
+
+
+@dataclass(kw_only=True, slots=True)
+class RequestRecord:
+    """Seconds are monotonic; `first_token_s` counts from the arrival of the request."""
+
+    request_id: str = field(default_factory=lambda: new_id("req"))
+    started_at: float = field(default_factory=time.monotonic)
+    status: int | None = None
+    account: str | None = None
+    tier: str | None = None
+    model: str | None = None
+    stream: bool | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    first_token_s: float | None = None
+    stop_reason: str | None = None
+    error: str | None = None
+
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self.started_at
+
+    def as_log_fields(self, scope: Scope) -> dict[str, Any]:
+        fields = {
+            "request_id": self.request_id,
+            "method": scope["method"],
+            "path": scope["path"],
+            "status": self.status,
+            "duration_s": round(self.elapsed_s(), 4),
+            "account": self.account,
+            "tier": self.tier,
+            "model": self.model,
+            "stream": self.stream,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "first_token_s": round(self.first_token_s, 4) if self.first_token_s is not None else None,
+            "stop_reason": self.stop_reason,
+            "error": self.error,
+        }
+        return {name: value for name, value in fields.items() if value is not None}
+
+
+def open_record(scope: Scope) -> RequestRecord:
+    record = RequestRecord()
+    # The server gives each request its own copy of `state`, so nothing here is shared.
+    scope.setdefault("state", {})[_STATE_KEY] = record
+    return record
+
+
+def record_of(scope: Scope) -> RequestRecord:
+    record = scope["state"][_STATE_KEY]
+    if not isinstance(record, RequestRecord):
+        raise TypeError("the request did not pass through RequestEnvelope")
+    return record

@@ -1,0 +1,100 @@
+"""Configuration, from the environment only. A wrong value stops the start and names its variable."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+from urllib.parse import urlsplit
+
+EngineKind = Literal["llama_cpp", "vllm", "openai"]
+ENGINE_KINDS: tuple[EngineKind, ...] = get_args(EngineKind)
+
+
+class SettingsError(ValueError):
+    """Names the variable and what it should hold."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Timeouts:
+    """Seconds, one per phase of an answer. `first_token_s` covers waiting for a slot of the engine as well."""
+
+    connect_s: float = 2.0
+    first_token_s: float = 120.0
+    between_tokens_s: float = 30.0
+    total_s: float = 900.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Settings:
+    engine_url: str
+    engine_kind: EngineKind = "llama_cpp"
+    engine_model: str = "smollm2-135m-instruct"
+    engine_api_key: str | None = field(default=None, repr=False)
+    redis_url: str | None = field(default=None, repr=False)
+    service_key_digest: str | None = field(default=None, repr=False)
+    key_file: Path | None = None
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    max_in_flight: int = 256
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
+        """Raises SettingsError. The service key is kept as its SHA-256 only."""
+        service_key = environment.get("INFERENCE_SERVICE_KEY")
+        key_file = environment.get("INFERENCE_KEY_FILE")
+        redis_url = environment.get("REDIS_URL") or None
+        if not (service_key or key_file or redis_url):
+            raise SettingsError(
+                "set REDIS_URL, INFERENCE_KEY_FILE or INFERENCE_SERVICE_KEY: without one of them no key can be checked"
+            )
+        defaults = Timeouts()
+        return cls(
+            engine_url=_read_url(environment, "INFERENCE_ENGINE_URL"),
+            engine_kind=_read_kind(environment.get("INFERENCE_ENGINE_KIND", "llama_cpp")),
+            engine_model=environment.get("INFERENCE_ENGINE_MODEL") or "smollm2-135m-instruct",
+            engine_api_key=environment.get("INFERENCE_ENGINE_API_KEY") or None,
+            redis_url=redis_url,
+            service_key_digest=hashlib.sha256(service_key.encode()).hexdigest() if service_key else None,
+            key_file=Path(key_file) if key_file else None,
+            timeouts=Timeouts(
+                connect_s=_read_seconds(environment, "INFERENCE_CONNECT_TIMEOUT_S", defaults.connect_s),
+                first_token_s=_read_seconds(environment, "INFERENCE_FIRST_TOKEN_TIMEOUT_S", defaults.first_token_s),
+                between_tokens_s=_read_seconds(environment, "INFERENCE_TOKEN_GAP_TIMEOUT_S", defaults.between_tokens_s),
+                total_s=_read_seconds(environment, "INFERENCE_TOTAL_TIMEOUT_S", defaults.total_s),
+            ),
+            max_in_flight=_read_count(environment, "INFERENCE_MAX_IN_FLIGHT", 256),
+        )
+
+
+def _read_url(environment: Mapping[str, str], name: str) -> str:
+    value = environment.get(name, "")
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise SettingsError(f"{name} must be an http(s) address such as http://127.0.0.1:8081, not {value!r}")
+    # Operators paste the address with the suffix that OpenAI clients want; the paths here bring their own.
+    return value.rstrip("/").removesuffix("/v1")
+
+
+def _read_kind(value: str) -> EngineKind:
+    kind = next((known for known in ENGINE_KINDS if known == value), None)
+    if kind is None:
+        raise SettingsError(f"INFERENCE_ENGINE_KIND must be one of {', '.join(ENGINE_KINDS)}, not {value!r}")
+    return kind
+
+
+def _read_seconds(environment: Mapping[str, str], name: str, default: float) -> float:
+    value = environment.get(name)
+    try:
+        seconds = float(value) if value else default
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 86_400:
+        raise SettingsError(f"{name} must be a number of seconds above 0, not {value!r}")
+    return seconds
+
+
+def _read_count(environment: Mapping[str, str], name: str, default: int) -> int:
+    value = environment.get(name)
+    if value and not (value.isascii() and value.isdigit() and int(value) > 0):
+        raise SettingsError(f"{name} must be a whole number above 0, not {value!r}")
+    return int(value) if value else default
