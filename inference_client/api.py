@@ -1,0 +1,127 @@
+"""The REST calls on runs and models. Parse, call, answer."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from core.errors import InvalidInput, NotFound
+from core.paging import NewestFirst
+from inference_client import catalogue, services
+from inference_client.following import as_event_id
+from inference_client.models import Run, RunStatus
+from inference_client.serializers import (
+    ModelListSerializer,
+    RunListSerializer,
+    RunSerializer,
+    RunStateSerializer,
+)
+from inference_client.streaming import stream_events, take_slot
+
+
+def _run_of(request: Request, run_id: uuid.UUID) -> Run:
+    """Raises NotFound, the same for an absent run and for somebody else's."""
+    run = Run.objects.visible_to(request.user).filter(pk=run_id).first()
+    if run is None:
+        raise NotFound
+    return run
+
+
+class RunList(APIView):
+    pagination_class = NewestFirst
+
+    @extend_schema(
+        operation_id="runs_list",
+        parameters=[
+            OpenApiParameter("status", OpenApiTypes.STR, enum=RunStatus.values),
+            OpenApiParameter("model", OpenApiTypes.STR),
+            OpenApiParameter("cursor", OpenApiTypes.UUID, description="The id after which to continue; `next` has it."),
+            OpenApiParameter("limit", OpenApiTypes.INT),
+        ],
+        responses=RunListSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        """My runs, newest first, without requests and answers."""
+        found = Run.objects.visible_to(request.user).lightly()
+        status, model = request.query_params.get("status"), request.query_params.get("model")
+        if status is not None:
+            if status not in RunStatus.values:
+                raise InvalidInput(f"A status is one of {', '.join(RunStatus.values)}.", field="status")
+            found = found.filter(status=status)
+        if model is not None:
+            found = found.filter(model=model) if "\x00" not in model else found.none()
+        pages = NewestFirst()
+        rows = pages.paginate_queryset(found, request)
+        return pages.get_paginated_response(RunListSerializer(rows, many=True).data)
+
+
+class RunDetail(APIView):
+    @extend_schema(operation_id="runs_retrieve", responses=RunSerializer)
+    def get(self, request: Request, run_id: uuid.UUID) -> Response:
+        """One of my runs, with what it sent and received; `output` grows while it is running."""
+        return Response(RunSerializer(_run_of(request, run_id)).data)
+
+
+class RunCancel(APIView):
+    @extend_schema(operation_id="runs_cancel", request=None, responses={202: RunStateSerializer})
+    def post(self, request: Request, run_id: uuid.UUID) -> Response:
+        """Stop a run. A queued one ends at once, a running one within a second, with its text kept."""
+        run = services.request_cancel(run=_run_of(request, run_id))
+        return Response(RunStateSerializer(run).data, status=202)
+
+
+class AnyAccept(BaseContentNegotiation):
+    """EventSource accepts `text/event-stream` only, and an error answer is still JSON."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        del request
+        return parsers[0]
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        del request, format_suffix
+        return renderers[0], renderers[0].media_type
+
+
+class RunEvents(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(
+        operation_id="runs_events",
+        parameters=[
+            OpenApiParameter("Last-Event-ID", OpenApiTypes.STR, OpenApiParameter.HEADER),
+            OpenApiParameter("last_event_id", OpenApiTypes.STR, description="The same, for who cannot set headers."),
+        ],
+        responses={
+            (200, "text/event-stream"): OpenApiResponse(
+                OpenApiTypes.STR,
+                description="Events `status`, `text` (offset in code points, text), `reset` (all the text so far), "
+                "and `done`, which is the last.",
+            )
+        },
+    )
+    def get(self, request: Request, run_id: uuid.UUID) -> StreamingHttpResponse:
+        """Follow a run by server-sent events, from its beginning or from after `Last-Event-ID`."""
+        run = _run_of(request, run_id)
+        last = request.headers.get("Last-Event-ID") or request.query_params.get("last_event_id")
+        slot = take_slot(run.account_id)
+        frames = stream_events(run, last_event_id=as_event_id(last), slot=slot)
+        response = StreamingHttpResponse(frames, content_type="text/event-stream")
+        response["Cache-Control"] = "no-store"
+        response["X-Accel-Buffering"] = "no"
+        return response
+
+
+class ModelList(APIView):
+    @extend_schema(operation_id="models_list", responses=ModelListSerializer)
+    def get(self, request: Request) -> Response:
+        """The models that runs can be sent to, as the inference backend lists them."""
+        del request
+        return Response(ModelListSerializer({"results": catalogue.list_models()}).data)

@@ -1,0 +1,145 @@
+"""From what went wrong upstream to an error code, a sentence, and the decision to try again. Pure.
+
+The SDK raises three kinds: APIStatusError (an error answer, or an `error` event inside a 200 stream, told apart by
+`status_code`), APIConnectionError (no answer), and raw httpx2 errors once the answer has begun.
+
+code                   when
+invalid_request        the upstream refuses the request (400, 404, 409, 413, 422): its own words are shown
+unauthorized           401, 403
+rate_limited           429
+upstream_overloaded    529, or an overload reported inside the stream
+inference_unavailable  nobody answers, or a proxy in front says so (502, 503)
+timeout                silence for too long, or the whole run took too long (408, 504)
+stream_cut             the answer broke off
+upstream_error         any other error, or an answer that cannot be read
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import anthropic
+import httpx2
+
+from inference_client.outcomes import STREAM_CUT, Failure
+
+MAX_ATTEMPTS = 3
+LONGEST_RETRY_AFTER_S = 60.0
+_LONGEST_MESSAGE = 1000
+#: Controls (NUL among them) and halves of surrogate pairs: not for PostgreSQL, not for a page.
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
+
+_BY_STATUS: Mapping[int, str] = {
+    401: "unauthorized",
+    403: "unauthorized",
+    408: "timeout",
+    429: "rate_limited",
+    502: "inference_unavailable",
+    503: "inference_unavailable",
+    504: "timeout",
+    529: "upstream_overloaded",
+}
+_BY_TYPE: Mapping[str, str] = {
+    "overloaded_error": "upstream_overloaded",
+    "rate_limit_error": "rate_limited",
+    "invalid_request_error": "invalid_request",
+    "not_found_error": "invalid_request",
+    "request_too_large": "invalid_request",
+    "authentication_error": "unauthorized",
+    "permission_error": "unauthorized",
+    "timeout_error": "timeout",
+}
+_SENTENCES: Mapping[str, str] = {
+    "invalid_request": "The model server refused this request.",
+    "unauthorized": "The model server does not accept this playground's key for this request.",
+    "timeout": "The model did not answer in time.",
+    "rate_limited": "The model server takes no more requests from here for now.",
+    "upstream_overloaded": "The model server is overloaded.",
+    "inference_unavailable": "The inference backend does not answer.",
+    "upstream_error": "The model server reported an error.",
+}
+#: Only these quote the upstream: a refusal is about the person's own request, the rest about our installation.
+_QUOTED = frozenset({"invalid_request", "upstream_error"})
+
+TOTAL_TIMEOUT = Failure(code="timeout", message="The run was stopped after 15 minutes. What had arrived is kept.")
+UNREADABLE = Failure(code="upstream_error", message="The model server sent an answer that cannot be read.")
+
+
+def classify(error: Exception, *, begun: bool) -> Failure:
+    """The Failure an exception of the SDK or of httpx2 stands for; `begun`: a token had already arrived."""
+    if isinstance(error, anthropic.APIStatusError):
+        return _from_answer(error, begun=begun)
+    if isinstance(error, anthropic.APIConnectionError):
+        return _without_answer(error.__cause__ or error)
+    if isinstance(error, httpx2.TimeoutException):
+        return Failure(code="timeout", message="The model stopped sending. What had arrived is kept.")
+    if isinstance(error, httpx2.TransportError):
+        return STREAM_CUT
+    return UNREADABLE
+
+
+def retry_delay_s(failure: Failure, *, attempt: int) -> float | None:
+    """Seconds to wait before attempt `attempt` + 1; None to give up. Waits of over a minute are not ours to wait."""
+    if not failure.retryable or attempt >= MAX_ATTEMPTS:
+        return None
+    delay = failure.retry_after_s if failure.retry_after_s is not None else float(2 ** (attempt - 1))
+    return delay if delay <= LONGEST_RETRY_AFTER_S else None
+
+
+def plain_sentence(text: object) -> str:
+    """`text` as one bounded line that can be stored and shown."""
+    return _UNPRINTABLE.sub(" ", str(text or "")).strip()[:_LONGEST_MESSAGE]
+
+
+def _from_answer(error: anthropic.APIStatusError, *, begun: bool) -> Failure:
+    code = _code_of(error)
+    message = _SENTENCES[code]
+    if error.error_code == "capacity_starting":
+        message = "The GPUs for this model are starting. Try again in a minute."
+    told = plain_sentence(error.api_message) if code in _QUOTED else ""
+    return Failure(
+        code=code,
+        message=f"{message.removesuffix('.')}: {told}" if told else message,
+        retryable=not begun and _may_retry(error, code),
+        retry_after_s=_retry_after_s(error.response.headers),
+    )
+
+
+def _code_of(error: anthropic.APIStatusError) -> str:
+    if error.status_code == 200:
+        return _BY_TYPE.get(str(error.type), "upstream_error")
+    if error.status_code in _BY_STATUS:
+        return _BY_STATUS[error.status_code]
+    return "invalid_request" if 400 <= error.status_code < 500 else "upstream_error"
+
+
+def _may_retry(error: anthropic.APIStatusError, code: str) -> bool:
+    """The upstream's own word (`x-should-retry`) first; then 429, 529, and a twin in flight for the same key (409)."""
+    advice = error.response.headers.get("x-should-retry")
+    if advice in {"true", "false"}:
+        return bool(advice == "true")
+    return code in {"rate_limited", "upstream_overloaded"} or error.status_code == 409
+
+
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    try:
+        seconds = float(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < 1e9 else None
+
+
+def _without_answer(cause: BaseException) -> Failure:
+    """No answer began. Only a connection lost after it stood is tried again: the run's id makes that harmless."""
+    if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
+        return Failure(
+            code="inference_unavailable", message="The inference backend does not answer. Nothing was generated."
+        )
+    if isinstance(cause, httpx2.TimeoutException):
+        return Failure(code="timeout", message="The model did not begin to answer in time.")
+    return Failure(
+        code="inference_unavailable",
+        message="The inference backend closed the connection before it answered.",
+        retryable=True,
+    )

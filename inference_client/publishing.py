@@ -1,0 +1,105 @@
+"""Carries the text of one run into Redis while it arrives, from the event loop that receives it."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+
+import redis
+import redis.asyncio
+
+from inference_client.events import STREAM_LENGTH, WHILE_RUNNING_S, Event, events_key, text_key
+
+#: One entry an interval at most; the first piece goes out at once.
+COALESCE_S = 0.025
+_PAUSE_AFTER_ERROR_S = 0.2
+_LAST_TRIES = 5
+_LAST_TRY_S = 2.0
+
+
+class TextPublisher:
+    """`add` takes text and never waits; `pump` writes it, batch by batch; `close` writes the rest.
+
+    While Redis is away the text waits here. If Redis comes back without the earlier text (it restarted), or with some
+    of it twice (an answer to APPEND was lost), its length tells, and the whole text is stated anew with a `reset`.
+    """
+
+    def __init__(self, client: redis.asyncio.Redis, run_id: uuid.UUID) -> None:
+        self._redis = client
+        self._events = events_key(run_id)
+        self._text = text_key(run_id)
+        self._pieces: list[str] = []
+        self._written = 0  # pieces
+        self._characters = 0
+        self._bytes = 0
+        self._wake = asyncio.Event()
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    def add(self, piece: str) -> None:
+        if piece:
+            self._pieces.append(piece)
+            self._wake.set()
+
+    async def pump(self) -> None:
+        """Write until cancelled."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if await self._flush():
+                await asyncio.sleep(COALESCE_S)
+            else:
+                self._wake.set()
+                await asyncio.sleep(_PAUSE_AFTER_ERROR_S)
+
+    async def close(self) -> None:
+        """Write what is left, trying for some seconds; what then is not in Redis is still in the run's row."""
+        for _ in range(_LAST_TRIES):
+            try:
+                async with asyncio.timeout(_LAST_TRY_S):
+                    if await self._flush():
+                        return
+            except TimeoutError:
+                return
+            await asyncio.sleep(_PAUSE_AFTER_ERROR_S)
+
+    async def _flush(self) -> bool:
+        """Write the pieces that wait; False if Redis did not take them."""
+        upto = len(self._pieces)
+        if upto == self._written:
+            return True
+        piece = "".join(self._pieces[self._written : upto])
+        try:
+            length = await self._append(piece)
+            self._written = upto
+            self._characters += len(piece)
+            self._bytes += len(piece.encode())
+            if length != self._bytes:
+                await self._restate(upto)
+        except (redis.RedisError, OSError):
+            return False
+        return True
+
+    async def _append(self, piece: str) -> int:
+        """Write one piece; the length in bytes that the text has then in Redis."""
+        event = Event(kind="text", data={"offset": self._characters, "text": piece})
+        pipe = self._redis.pipeline(transaction=True)
+        pipe.append(self._text, piece.encode())
+        self._record(pipe, event)
+        results = await pipe.execute()
+        return int(results[0])
+
+    async def _restate(self, upto: int) -> None:
+        """Replace the text in Redis by the whole text. If this fails, the next length tells again."""
+        whole = "".join(self._pieces[:upto])
+        pipe = self._redis.pipeline(transaction=True)
+        pipe.set(self._text, whole.encode())
+        self._record(pipe, Event(kind="reset", data={"text": whole}))
+        await pipe.execute()
+
+    def _record(self, pipe: redis.asyncio.client.Pipeline, event: Event) -> None:
+        pipe.xadd(self._events, event.fields(), maxlen=STREAM_LENGTH, approximate=True)
+        pipe.expire(self._events, WHILE_RUNNING_S)
+        pipe.expire(self._text, WHILE_RUNNING_S)

@@ -1,0 +1,148 @@
+"""Takes one claimed run to its end: sends it, relays its text, keeps its lease, obeys a stop, writes what came of it.
+
+The calling thread owns the database; the stream itself runs on the background loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import dataclasses
+import functools
+import json
+import logging
+import time
+
+import redis
+from django.db import InterfaceError, OperationalError, close_old_connections
+
+from core.redis import async_client
+from inference_client import events, services
+from inference_client.failures import retry_delay_s
+from inference_client.loop import background_loop, submit
+from inference_client.models import Run
+from inference_client.outcomes import INTERNAL_ERROR, Ending, Outcome, conclude, ending_of
+from inference_client.publishing import TextPublisher
+from inference_client.sending import Exchange
+
+log = logging.getLogger("playground.runs")
+
+#: How often a stop is looked for.
+TICK_S = 0.15
+RENEW_EVERY_S = 5.0
+#: How long the end of a run waits for a database that is away, before the sweep has to find the run.
+FINISH_WITHIN_S = 60.0
+
+
+def carry_out(run: Run) -> None:
+    """Send `run`, which this caller has claimed, and write its end. Blocks for as long as the model answers.
+
+    Writes nothing once the lease is lost. Raises what is a bug, after failing the run with `internal_error`.
+    """
+    try:
+        outcome = _exchange(run)
+        if outcome is not None:
+            _write(run, outcome)
+    except Exception:
+        services.finish_run(run=run, ending=ending_of(INTERNAL_ERROR, output=events.read_text(run.pk)))
+        raise
+
+
+def _exchange(run: Run) -> Outcome | None:
+    """What came of sending the run; None if the lease was lost meanwhile."""
+    body = json.loads(run.request)
+    publisher = TextPublisher(_shared_redis(), run.pk)
+    exchange = Exchange(run, body, publisher)
+    future = submit(_relayed(exchange, publisher))
+    held = _watch(run, exchange, future)
+    outcome = future.result()
+    return outcome if held else None
+
+
+@functools.cache
+def _shared_redis() -> redis.asyncio.Redis:
+    """The background loop's client; one pool for all streams of this process."""
+    return async_client()
+
+
+async def _relayed(exchange: Exchange, publisher: TextPublisher) -> Outcome:
+    """The exchange, with its text written to Redis beside it."""
+    pump = asyncio.ensure_future(publisher.pump())
+    try:
+        return await exchange.run()
+    finally:
+        pump.cancel()
+        await asyncio.wait({pump})
+        await publisher.close()
+
+
+def _watch(run: Run, exchange: Exchange, future: concurrent.futures.Future[Outcome]) -> bool:
+    """Until the exchange is over: renew the lease, note the first token, obey a stop. False if the lease is lost."""
+    renew_at = time.monotonic() + RENEW_EVERY_S
+    first_token_noted = False
+    while not future.done():
+        lease = services.Lease.HELD
+        token_to_note = exchange.first_token_at if not first_token_noted else None
+        if token_to_note is not None or time.monotonic() >= renew_at:
+            lease = _renew(run, exchange)
+            first_token_noted = exchange.first_token_at is not None
+            renew_at = time.monotonic() + RENEW_EVERY_S
+        if lease is not services.Lease.HELD or _stop_asked(run):
+            exchange.stop(background_loop())
+            concurrent.futures.wait([future])
+            return lease is not services.Lease.LOST
+        concurrent.futures.wait([future], timeout=TICK_S)
+    return True
+
+
+def _renew(run: Run, exchange: Exchange) -> services.Lease:
+    """A database that is away proves nothing: the stream goes on, and the next renewal tells."""
+    try:
+        return services.renew_lease(run=run, first_token_at=exchange.first_token_at)
+    except (OperationalError, InterfaceError):
+        log.warning("lease not renewed: the database does not answer", extra={"run": str(run.pk)})
+        return services.Lease.HELD
+    finally:
+        close_old_connections()
+
+
+def _stop_asked(run: Run) -> bool:
+    """Redis tells at once; while it is away, the renewal of the lease tells within 5 s."""
+    try:
+        return events.cancel_flagged(run.pk)
+    except redis.RedisError:
+        return False
+
+
+def _write(run: Run, outcome: Outcome) -> None:
+    if outcome.failure is not None and not outcome.text:
+        delay_s = retry_delay_s(outcome.failure, attempt=run.attempt)
+        if delay_s is not None:
+            if services.requeue_run(run=run, delay_s=delay_s):
+                return
+            # Asked to stop meanwhile, or no longer ours, and then the end below is not written either.
+            outcome = dataclasses.replace(outcome, failure=None, stopped=True)
+    _finish(run, conclude(outcome, wire_request=_differing_wire(run, outcome.sent)))
+
+
+def _finish(run: Run, ending: Ending) -> None:
+    """Write the end, trying for a minute if the database is away."""
+    give_up_at = time.monotonic() + FINISH_WITHIN_S
+    while True:
+        try:
+            services.finish_run(run=run, ending=ending)
+        except (OperationalError, InterfaceError):
+            if time.monotonic() >= give_up_at:
+                raise
+            close_old_connections()
+            time.sleep(1)
+        else:
+            return
+
+
+def _differing_wire(run: Run, sent: bytes | None) -> str | None:
+    """What went out, if it does not mean the same as the stored request. That would be a bug of ours or the SDK's."""
+    if sent is None or services.canonical_sha256(json.loads(sent)) == bytes(run.request_sha256):
+        return None
+    log.error("the wire request differs from the run's", extra={"run": str(run.pk)})
+    return json.dumps(json.loads(sent))

@@ -1,0 +1,215 @@
+"""The exchange with the model: one streamed Messages API request, from sending to the last event or the stop."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import functools
+import json
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
+
+import anthropic
+import httpx2
+from anthropic.lib.streaming import AsyncMessageStream, ParsedMessageStreamEvent
+from django.conf import settings
+from django.utils import timezone
+
+from inference_client.failures import TOTAL_TIMEOUT, classify
+from inference_client.models import Run
+from inference_client.outcomes import Outcome
+from inference_client.surrogates import PairJoiner, join_pairs
+
+CONNECT_S = 3.0
+FIRST_BYTE_S = 120.0
+BETWEEN_BYTES_S = 60.0
+TOTAL_S = 15 * 60.0
+#: llama.cpp and others close an idle connection after 5 s; a request that crosses the closing is lost.
+KEEP_IDLE_S = 2.0
+
+
+class TextSink(Protocol):
+    """Where text goes as it arrives. `add` must not wait."""
+
+    def add(self, piece: str) -> None: ...
+
+
+class QuietTooLong(httpx2.AsyncByteStream):
+    """A response body that fails when no byte comes for `seconds`. Pings count as life."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, seconds: float) -> None:
+        self._stream = stream
+        self._seconds = seconds
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        chunks = aiter(self._stream)
+        while True:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    chunk = await anext(chunks)
+            except StopAsyncIteration:
+                return
+            except TimeoutError as error:
+                raise httpx2.ReadTimeout("No byte for too long.") from error
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _limit_quiet(response: httpx2.Response) -> None:
+    """Waiting for the answer to begin may take longer than any pause within it."""
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = QuietTooLong(response.stream, BETWEEN_BYTES_S)
+
+
+@functools.lru_cache(maxsize=4)
+def model_client(base_url: str, api_key: str) -> anthropic.AsyncAnthropic:
+    """The SDK's client, shared by all streams. It never retries: only the task queue does, under the same run id."""
+    return anthropic.AsyncAnthropic(
+        base_url=base_url,
+        api_key=api_key or "none",
+        max_retries=0,
+        http_client=anthropic.DefaultAsyncHttpxClient(
+            timeout=httpx2.Timeout(FIRST_BYTE_S, connect=CONNECT_S),
+            limits=httpx2.Limits(keepalive_expiry=KEEP_IDLE_S),
+            event_hooks={"response": [_limit_quiet]},
+        ),
+    )
+
+
+class Exchange:
+    """One request to the model. `run` on the background loop; `stop` and `first_token_at` from any thread."""
+
+    def __init__(self, run: Run, body: dict[str, Any], sink: TextSink) -> None:
+        self.first_token_at: dt.datetime | None = None
+        self._body = body
+        self._sink = sink
+        self._headers = {
+            "anthropic-version": run.api_version,
+            "Idempotency-Key": str(run.pk),
+            "x-playground-account": str(run.account_id),
+            "x-playground-tier": run.account.tier,
+        }
+        self._pairs = PairJoiner()
+        self._pieces: list[str] = []
+        self._stream: AsyncMessageStream[None] | None = None
+        self._complete = False
+        self._stop = asyncio.Event()
+
+    def stop(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Close the connection to the model at once; `run` then returns what had arrived."""
+        loop.call_soon_threadsafe(self._stop.set)
+
+    async def run(self) -> Outcome:
+        """Send, receive, and say what came of it. Raises nothing that is the upstream's or the network's fault."""
+        receiving = asyncio.ensure_future(self._receive())
+        stopping = asyncio.ensure_future(self._stop.wait())
+        await asyncio.wait({receiving, stopping}, timeout=TOTAL_S, return_when=asyncio.FIRST_COMPLETED)
+        stopped = stopping.done()
+        await _end(stopping)
+        if receiving.done():
+            return self._settle(receiving)
+        await _end(receiving)
+        return self._outcome(stopped=True) if stopped else self._outcome(failure=TOTAL_TIMEOUT)
+
+    def _settle(self, receiving: asyncio.Future[None]) -> Outcome:
+        error = receiving.exception()
+        if error is None:
+            return self._outcome()
+        if not isinstance(error, _UPSTREAMS_FAULT):
+            raise error
+        failure = classify(error, begun=self.first_token_at is not None)
+        return self._outcome(failure=failure, answer=getattr(error, "body", None), request=_request_of(error))
+
+    async def _receive(self) -> None:
+        # Everything in extra_body: the SDK merges it last and as it is, whatever its own parameters know.
+        sending = model_client(settings.INFERENCE_BASE_URL, settings.INFERENCE_API_KEY).messages.stream(
+            model=self._body["model"],
+            max_tokens=self._body["max_tokens"],
+            messages=self._body["messages"],
+            extra_body=self._body,
+            extra_headers=self._headers,
+        )
+        async with sending as stream:
+            self._stream = stream
+            async for event in stream:
+                self._take(event)
+
+    def _take(self, event: ParsedMessageStreamEvent[None]) -> None:
+        if event.type == "message_stop":
+            self._complete = True
+        if event.type != "content_block_delta":
+            return
+        if self.first_token_at is None:
+            self.first_token_at = timezone.now()
+        if event.delta.type == "text_delta":
+            self._add(self._pairs.join(event.delta.text))
+
+    def _add(self, piece: str) -> None:
+        if piece:
+            self._pieces.append(piece)
+            self._sink.add(piece)
+
+    def _outcome(
+        self, *, failure: Any = None, stopped: bool = False, answer: object = None, request: Any = None
+    ) -> Outcome:
+        self._add(self._pairs.join("", final=True))
+        message = self._message()
+        if self._stream is not None:
+            request = self._stream.response.request
+        return Outcome(
+            text="".join(self._pieces),
+            response=message if message is not None else _error_answer(answer),
+            stop_reason=(message or {}).get("stop_reason"),
+            complete=self._complete,
+            stopped=stopped,
+            failure=failure,
+            first_token_at=self.first_token_at,
+            upstream_request_id=(self._stream.request_id if self._stream else None) or "",
+            sent=request.content if request is not None else None,
+        )
+
+    def _message(self) -> dict[str, Any] | None:
+        """The message as far as it arrived; None before `message_start`."""
+        if self._stream is None:
+            return None
+        try:
+            snapshot = self._stream.current_message_snapshot
+        except AssertionError:
+            return None
+        return _as_json(snapshot.to_dict(warnings=False))
+
+
+#: Besides its own errors, the SDK lets these through when an answer is not what it expects.
+_UPSTREAMS_FAULT = (
+    anthropic.AnthropicError,
+    httpx2.HTTPError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+)
+
+
+async def _end(work: asyncio.Future[Any]) -> None:
+    """Cancel `work` and wait until it has cleaned up behind itself."""
+    work.cancel()
+    await asyncio.wait({work})
+    if not work.cancelled():
+        work.exception()
+
+
+def _request_of(error: BaseException) -> httpx2.Request | None:
+    return error.request if isinstance(error, anthropic.APIError) else None
+
+
+def _error_answer(answer: object) -> dict[str, Any] | None:
+    return _as_json(answer) if isinstance(answer, dict) else None
+
+
+def _as_json(value: dict[str, Any]) -> dict[str, Any]:
+    """As it would come back from the database: JSON types only, every text storable."""
+    plain: dict[str, Any] = join_pairs(json.loads(json.dumps(value, default=str)))
+    return plain

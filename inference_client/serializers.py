@@ -1,0 +1,94 @@
+"""The shapes of the API's answers about runs and models."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from inference_client import events
+from inference_client.models import Run, RunStatus
+
+
+class RunErrorSerializer(serializers.Serializer[Any]):
+    code = serializers.CharField(source="error_code", help_text="What went wrong, for programs.")
+    message = serializers.CharField(source="error_message", help_text="The same for people.")
+
+
+class UsageSerializer(serializers.Serializer[Any]):
+    input_tokens = serializers.IntegerField(allow_null=True)
+    output_tokens = serializers.IntegerField(allow_null=True)
+
+
+class TimingsSerializer(serializers.Serializer[Any]):
+    queued_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    first_token_at = serializers.DateTimeField(allow_null=True)
+    finished_at = serializers.DateTimeField(allow_null=True)
+    ttft_ms = serializers.IntegerField(allow_null=True, help_text="From `queued_at` to the first token.")
+    tokens_per_s = serializers.FloatField(allow_null=True, help_text="After the first token.")
+
+
+class RunStateSerializer(serializers.Serializer[Any]):
+    """What a cancel answers."""
+
+    id = serializers.UUIDField()
+    status = serializers.ChoiceField(choices=RunStatus.choices)
+
+
+class RunListSerializer(RunStateSerializer):
+    """A run in a list: without its request and its answer."""
+
+    model = serializers.CharField()
+    error = serializers.SerializerMethodField()
+    stop_reason = serializers.SerializerMethodField()
+    usage = UsageSerializer(source="*")
+    timings = TimingsSerializer(source="*")
+
+    @extend_schema_field(RunErrorSerializer(allow_null=True))
+    def get_error(self, run: Run) -> dict[str, Any] | None:
+        return dict(RunErrorSerializer(run).data) if run.error_code else None
+
+    def get_stop_reason(self, run: Run) -> str | None:
+        return run.stop_reason or None
+
+
+class RunSerializer(RunListSerializer):
+    """A run with everything: `output` is what has arrived so far while it is running."""
+
+    output = serializers.SerializerMethodField()
+    api_version = serializers.CharField()
+    wire_request = serializers.SerializerMethodField(help_text="The body of the Messages API request.")
+    wire_response = serializers.JSONField(
+        source="response", help_text="The message; an error answer's body; null before either."
+    )
+    request_sha256 = serializers.SerializerMethodField(
+        help_text="Hex SHA-256 of `wire_request` in canonical form (RFC 8785)."
+    )
+    upstream_request_id = serializers.CharField(help_text="The model server's `request-id`; empty if it gave none.")
+
+    def get_output(self, run: Run) -> str:
+        return run.output if run.is_terminal else events.read_text(run.pk)
+
+    @extend_schema_field({"type": "object", "additionalProperties": True})
+    def get_wire_request(self, run: Run) -> Any:
+        return json.loads(run.wire_request or run.request)
+
+    def get_request_sha256(self, run: Run) -> str:
+        return bytes(run.request_sha256).hex()
+
+
+class ModelSerializer(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    # A field, which the metaclass takes away: the serializer keeps its own `context`.
+    context = serializers.IntegerField(  # type: ignore[assignment]
+        allow_null=True, help_text="Tokens of context; null if unknown."
+    )
+    capabilities = serializers.JSONField(allow_null=True, help_text="As the backend declares them; null if unknown.")
+    provider = serializers.CharField()
+
+
+class ModelListSerializer(serializers.Serializer[Any]):
+    results = ModelSerializer(many=True)

@@ -1,0 +1,239 @@
+"""What may be done to a run. Each function is one transaction; events leave after it commits.
+
+Losing a race (a second claim, an end that somebody else wrote) is a normal return value.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+import hashlib
+import json
+import logging
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import rfc8785
+from celery import signature
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from accounts.models import User
+from core import effects, metrics
+from core.errors import InvalidInput
+from core.parsers import refuse_surrogates
+from inference_client import events
+from inference_client.models import Run, RunStatus
+from inference_client.outcomes import WORKER_LOST, Ending, ending_of
+
+log = logging.getLogger("playground.runs")
+
+LEASE = dt.timedelta(seconds=15)
+RESEND_AFTER = dt.timedelta(seconds=15)
+RESEND_AT_MOST_EVERY = dt.timedelta(minutes=10)
+SWEEP_SIZE = 500
+
+#: By name, because the task's module imports this one.
+SEND_RUN = signature("inference_client.tasks.send_run")
+
+
+class Lease(enum.Enum):
+    """What a worker learns when it renews its lease on a run."""
+
+    HELD = "held"
+    STOP = "stop"
+    LOST = "lost"
+
+
+@transaction.atomic
+def create_run(*, account: User, body: Mapping[str, Any], api_version: str) -> Run:
+    """Queue `body` (a Messages API request) to be sent once, and tell the worker after commit.
+
+    Runs are always streamed: `stream` is set to true if the body does not name it. Join it to your own transaction to
+    tie an idempotency key. Raises InvalidInput for a body without model, max_tokens or messages, with `stream: false`,
+    or with something that has no canonical form (a lone surrogate, a number outside the doubles).
+    """
+    request = {**body, "stream": body.get("stream", True)}
+    _refuse_unsendable(request)
+    now = timezone.now()
+    run = Run.objects.create(
+        account=account,
+        model=request["model"],
+        api_version=api_version,
+        request=json.dumps(request, ensure_ascii=False, separators=(",", ":")),
+        request_sha256=canonical_sha256(request),
+        queued_at=now,
+        next_try_at=now,
+        resend_at=now + RESEND_AFTER,
+    )
+    effects.enqueue(SEND_RUN, str(run.id))
+    return run
+
+
+def canonical_sha256(request: Mapping[str, Any]) -> bytes:
+    """SHA-256 of the canonical form (RFC 8785) of a request. Raises InvalidInput if it has none."""
+    try:
+        return hashlib.sha256(rfc8785.dumps(dict(request))).digest()
+    except rfc8785.CanonicalizationError as error:
+        raise InvalidInput(f"The request has no canonical form: {error}.", field="body") from error
+
+
+def _refuse_unsendable(request: Mapping[str, Any]) -> None:
+    refuse_surrogates(request)
+    for name, kind in (("model", str), ("max_tokens", int), ("messages", list)):
+        if not isinstance(request.get(name), kind):
+            raise InvalidInput(f"A request needs `{name}`.", field=name)
+    if not 0 < len(request["model"]) <= 200 or "\x00" in request["model"]:
+        raise InvalidInput("A model name has 1 to 200 characters.", field="model")
+    if request["stream"] is not True:
+        raise InvalidInput("Runs are always streamed.", field="stream")
+
+
+@transaction.atomic
+def request_cancel(*, run: Run, now: dt.datetime | None = None) -> Run:
+    """Stop a run: a queued one ends at once, a running one within a second, an ended one stays as it is."""
+    now = now or timezone.now()
+    locked = Run.objects.select_for_update().get(pk=run.pk)
+    if locked.status == RunStatus.QUEUED:
+        locked.status = RunStatus.CANCELLED
+        locked.cancel_requested_at = locked.finished_at = now
+        locked.save(update_fields=["status", "cancel_requested_at", "finished_at"])
+        _tell_end(locked)
+    elif locked.status == RunStatus.RUNNING:
+        if locked.cancel_requested_at is None:
+            locked.cancel_requested_at = now
+            locked.save(update_fields=["cancel_requested_at"])
+        effects.after_commit(events.flag_cancel, locked.pk)
+    return locked
+
+
+@transaction.atomic
+def claim_run(*, run_id: uuid.UUID, now: dt.datetime | None = None) -> Run | None:
+    """Take a queued run to send it, under a lease of 15 s; None if it is not there to be taken."""
+    now = now or timezone.now()
+    changed = Run.objects.filter(pk=run_id, status=RunStatus.QUEUED, next_try_at__lte=now).update(
+        status=RunStatus.RUNNING, attempt=F("attempt") + 1, started_at=now, lease_expires_at=now + LEASE
+    )
+    if not changed:
+        return None
+    run = Run.objects.select_related("account").get(pk=run_id)
+    effects.after_commit(events.publish_status, run.pk, RunStatus.RUNNING.value)
+    return run
+
+
+@transaction.atomic
+def renew_lease(*, run: Run, first_token_at: dt.datetime | None = None, now: dt.datetime | None = None) -> Lease:
+    """Extend the lease of a claimed run and note its first token. LOST: somebody ended it; write no more."""
+    now = now or timezone.now()
+    changes: dict[str, Any] = {"lease_expires_at": now + LEASE}
+    if first_token_at is not None:
+        changes["first_token_at"] = first_token_at
+    if not _held(run).update(**changes):
+        return Lease.LOST
+    stop = Run.objects.filter(pk=run.pk, cancel_requested_at__isnull=False).exists()
+    return Lease.STOP if stop else Lease.HELD
+
+
+@transaction.atomic
+def finish_run(*, run: Run, ending: Ending, now: dt.datetime | None = None) -> bool:
+    """Write the end of a claimed run; False if it is no longer ours to end."""
+    changes: dict[str, Any] = {
+        "status": ending.status,
+        "finished_at": now or timezone.now(),
+        "lease_expires_at": None,
+        "output_json": json.dumps(ending.output),
+        "response_json": json.dumps(ending.response),
+        "stop_reason": ending.stop_reason,
+        "error_code": ending.error_code,
+        "error_message": ending.error_message,
+        "upstream_request_id": ending.upstream_request_id,
+        "input_tokens": ending.input_tokens,
+        "output_tokens": ending.output_tokens,
+        "wire_request": ending.wire_request,
+    }
+    if ending.first_token_at is not None:
+        changes["first_token_at"] = ending.first_token_at
+    if not _held(run).update(**changes):
+        return False
+    _tell_end(Run.objects.lightly().get(pk=run.pk))
+    return True
+
+
+@transaction.atomic
+def requeue_run(*, run: Run, delay_s: float, now: dt.datetime | None = None) -> bool:
+    """Give a claimed run back to be sent again after `delay_s`; False if it was ended or asked to stop meanwhile."""
+    now = now or timezone.now()
+    next_try = now + dt.timedelta(seconds=delay_s)
+    changed = (
+        _held(run)
+        .filter(cancel_requested_at=None)
+        .update(
+            status=RunStatus.QUEUED,
+            lease_expires_at=None,
+            next_try_at=next_try,
+            resend_at=next_try + RESEND_AFTER,
+        )
+    )
+    if changed:
+        effects.after_commit(events.publish_status, run.pk, RunStatus.QUEUED.value)
+        effects.enqueue(SEND_RUN, str(run.pk), countdown=delay_s)
+    return bool(changed)
+
+
+def fail_lost_runs(*, now: dt.datetime | None = None) -> int:
+    """End the runs whose worker died, with the text that had been relayed; how many.
+
+    One that a person had asked to stop is cancelled, the others failed.
+    """
+    now = now or timezone.now()
+    lost = Run.objects.stuck(now).lightly()[:SWEEP_SIZE]
+    return sum(_end_lost(run, now) for run in lost)
+
+
+def _end_lost(run: Run, now: dt.datetime) -> bool:
+    # Before the transaction: Redis may be slow.
+    ending = ending_of(WORKER_LOST, output=events.read_text(run.pk))
+    if run.cancel_requested_at is not None:
+        ending = Ending(status=RunStatus.CANCELLED, output=ending.output)
+    with transaction.atomic():
+        # The worker may have come back and renewed meanwhile.
+        if not Run.objects.stuck(now).select_for_update().filter(pk=run.pk, attempt=run.attempt).exists():
+            return False
+        return finish_run(run=run, ending=ending, now=now)
+
+
+def resend_queued_runs(*, now: dt.datetime | None = None) -> int:
+    """Tell the worker again of runs that wait for long: the message may be lost. How many.
+
+    The claim makes a double harmless. The interval doubles up to ten minutes, so that a long queue is not flooded.
+    """
+    now = now or timezone.now()
+    return sum(_resend(run, now) for run in Run.objects.unsent(now).lightly()[:SWEEP_SIZE])
+
+
+@transaction.atomic
+def _resend(run: Run, now: dt.datetime) -> bool:
+    again_at = now + min(max(now - run.next_try_at, RESEND_AFTER), RESEND_AT_MOST_EVERY)
+    changed = Run.objects.unsent(now).filter(pk=run.pk).update(resend_at=again_at)
+    if changed:
+        effects.enqueue(SEND_RUN, str(run.pk))
+    return bool(changed)
+
+
+def _held(run: Run) -> Any:
+    """The row, as long as this claim on it stands."""
+    return Run.objects.filter(pk=run.pk, status=RunStatus.RUNNING, attempt=run.attempt)
+
+
+def _tell_end(run: Run) -> None:
+    effects.after_commit(events.publish_done, run)
+    effects.after_commit(_measure_end, run)
+
+
+def _measure_end(run: Run) -> None:
+    metrics.RUNS_ENDED.labels(run.status).inc()
+    if run.ttft_ms is not None:
+        metrics.RUN_FIRST_TOKEN_SECONDS.observe(run.ttft_ms / 1000)
+    log.info("run ended", extra={"run": str(run.pk), "status": run.status, "error_code": run.error_code or None})

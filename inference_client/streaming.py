@@ -1,0 +1,123 @@
+"""The server-sent events of a run: frames, keep-alives, and a bound on how many one account holds open."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import uuid
+from collections.abc import AsyncIterator
+from typing import TypeVar
+
+import redis
+import redis.asyncio
+from asgiref.sync import sync_to_async
+from django.db import connections
+
+from core.errors import RateLimited
+from core.ids import new_id
+from core.redis import async_client
+from inference_client.events import Event, hasty_client
+from inference_client.following import Follower, Told
+from inference_client.models import Run
+
+MOST_STREAMS = 20
+KEEP_ALIVE_S = 10.0
+#: A stream whose process died is forgotten after this long.
+SLOT_S = 30
+
+Item = TypeVar("Item")
+
+
+def frame(event_id: str | None, event: Event) -> bytes:
+    """One event on the wire. JSON in ASCII: no text can break the framing."""
+    head = f"id: {event_id}\n" if event_id else ""
+    return f"{head}event: {event.kind}\ndata: {json.dumps(event.data, separators=(',', ':'))}\n\n".encode()
+
+
+KEEP_ALIVE = b": keep-alive\n\n"
+
+
+def take_slot(account_id: uuid.UUID) -> str:
+    """Room for one more stream of this account. Raises RateLimited; while Redis is away nothing is counted."""
+    slot, key, now = str(new_id()), _slots_key(account_id), time.time()
+    pipe = hasty_client().pipeline(transaction=True)
+    pipe.zremrangebyscore(key, "-inf", now)
+    pipe.zadd(key, {slot: now + SLOT_S})
+    pipe.expire(key, SLOT_S)
+    pipe.zrank(key, slot)
+    try:
+        if pipe.execute()[-1] < MOST_STREAMS:
+            return slot
+        hasty_client().zrem(key, slot)
+    except redis.RedisError:
+        return slot
+    raise RateLimited(
+        f"{MOST_STREAMS} event streams are open already.",
+        next_step="Close a page that follows a run, or ask for the run itself.",
+        retry_after_s=5,
+    )
+
+
+async def stream_events(run: Run, *, last_event_id: str | None, slot: str) -> AsyncIterator[bytes]:
+    """The frames of a run from `last_event_id` on, until it is done or the reader leaves."""
+    # A stream may last for minutes, and the request's thread would keep its database connection for as long.
+    await sync_to_async(connections.close_all)()
+    client = async_client()
+    key = _slots_key(run.account_id)
+    try:
+        told = Follower(client, run, last_event_id).events()
+        async for item in _with_pauses(told, KEEP_ALIVE_S):
+            if item is None:
+                await _keep_slot(client, key, slot)
+            yield frame(*item) if item is not None else KEEP_ALIVE
+    finally:
+        await _leave_slot(client, key, slot)
+        await client.aclose()
+
+
+async def _with_pauses(items: AsyncIterator[Told], every_s: float) -> AsyncIterator[Told | None]:
+    """The items, and None at least every `every_s` seconds, however many items there are."""
+    clock = asyncio.get_running_loop().time
+    pause_at = clock() + every_s
+    pending = asyncio.ensure_future(_next_or_end(items))
+    try:
+        while True:
+            await asyncio.wait({pending}, timeout=max(0.0, pause_at - clock()))
+            if clock() >= pause_at:
+                pause_at = clock() + every_s
+                yield None
+            if pending.done():
+                item = pending.result()
+                if item is None:
+                    return
+                yield item
+                pending = asyncio.ensure_future(_next_or_end(items))
+    finally:
+        pending.cancel()
+        await asyncio.wait({pending})
+
+
+async def _next_or_end(items: AsyncIterator[Item]) -> Item | None:
+    return await anext(items, None)
+
+
+def _slots_key(account_id: uuid.UUID) -> str:
+    return f"run-streams:{account_id}"
+
+
+async def _keep_slot(client: redis.asyncio.Redis, key: str, slot: str) -> None:
+    try:
+        async with client.pipeline(transaction=True) as pipe:
+            pipe.zadd(key, {slot: time.time() + SLOT_S})
+            pipe.expire(key, SLOT_S)
+            await pipe.execute()
+    except (redis.RedisError, OSError):
+        return
+
+
+async def _leave_slot(client: redis.asyncio.Redis, key: str, slot: str) -> None:
+    try:
+        await client.zrem(key, slot)
+    except (redis.RedisError, OSError):
+        return
