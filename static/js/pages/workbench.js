@@ -1,0 +1,21 @@
+/* The workbench: wires the panes together. */
+import { one, pageData } from "../dom.js";
+import { bindKey } from "../keys.js";
+import { bindPanes } from "../panes.js";
+import { bindRename } from "../rename_form.js";
+import { toastError } from "../toast.js";
+import { Workbench } from "../workbench.js";
+
+const root = one("#main", document, HTMLElement);
+const page = pageData("page");
+bindPanes(root);
+bindRename(page.prompt.id);
+const bench = new Workbench(root, page);
+
+one("[data-save]").addEventListener("click", () => bench.openSave());
+one("[data-run]").addEventListener("click", () => void bench.run());
+one("[data-get-code]").addEventListener("click", () => void bench.getCode());
+bindKey("mod+s", "Save a version", () => bench.openSave());
+bindKey("mod+enter", "Run", () => void bench.run());
+
+bench.start().catch(toastError);

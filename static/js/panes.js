@@ -1,0 +1,112 @@
+/* Three panes: borders that are dragged or moved with the arrow keys and remembered; one pane at a time on phones. */
+import { one } from "./dom.js";
+
+const STORE = "panes";
+const STEP_PX = 24;
+const LEAST_PX = 200;
+
+/** @typedef {{history?: number, output?: number, hidden?: boolean}} Kept */
+
+/** @returns {Kept} */
+function kept() {
+  try {
+    return JSON.parse(localStorage.getItem(STORE) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
+/** @param {Kept} change */
+function keep(change) {
+  try {
+    localStorage.setItem(STORE, JSON.stringify({ ...kept(), ...change }));
+  } catch {
+    // A width that is not remembered is no loss.
+  }
+}
+
+/**
+ * @param {HTMLElement} bench
+ * @param {"history" | "output"} pane
+ * @param {number} wanted
+ */
+function resize(bench, pane, wanted) {
+  const width = Math.round(Math.min(Math.max(wanted, LEAST_PX), bench.clientWidth * 0.6));
+  bench.style.setProperty(`--pane-${pane}`, `${width}px`);
+  const handle = one(`[data-splitter="${pane}"]`, bench);
+  handle.setAttribute("aria-valuenow", String(Math.round((100 * width) / bench.clientWidth)));
+  return width;
+}
+
+/**
+ * @param {HTMLElement} bench
+ * @param {HTMLElement} handle
+ */
+function bindSplitter(bench, handle) {
+  const pane = handle.dataset.splitter === "history" ? "history" : "output";
+  const widthAt = (/** @type {number} */ x) => {
+    const box = bench.getBoundingClientRect();
+    return pane === "history" ? x - box.left : box.right - x;
+  };
+  handle.addEventListener("pointerdown", (event) => {
+    handle.setPointerCapture(event.pointerId);
+    handle.dataset.dragging = "";
+    event.preventDefault();
+  });
+  handle.addEventListener("pointermove", (event) => {
+    if (handle.dataset.dragging !== undefined) resize(bench, pane, widthAt(event.clientX));
+  });
+  handle.addEventListener("pointerup", (event) => {
+    if (handle.dataset.dragging === undefined) return;
+    delete handle.dataset.dragging;
+    keep({ [pane]: resize(bench, pane, widthAt(event.clientX)) });
+  });
+  handle.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -STEP_PX, ArrowRight: STEP_PX }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    keep({ [pane]: resize(bench, pane, widthAt(handle.getBoundingClientRect().left + step)) });
+  });
+}
+
+/** @param {HTMLElement} bench */
+function bindHistoryToggle(bench) {
+  const button = one("[data-toggle-history]", document, HTMLElement);
+  const apply = (/** @type {boolean} */ hidden) => {
+    if (hidden) bench.dataset.history = "hidden";
+    else delete bench.dataset.history;
+    button.setAttribute("aria-pressed", String(!hidden));
+  };
+  apply(kept().hidden ?? false);
+  button.addEventListener("click", () => {
+    const hidden = bench.dataset.history !== "hidden";
+    apply(hidden);
+    keep({ hidden });
+  });
+}
+
+/**
+ * On narrow screens: shows one pane.
+ * @param {HTMLElement} bench
+ * @param {string} pane
+ */
+export function showPane(bench, pane) {
+  bench.dataset.pane = pane;
+  for (const button of document.querySelectorAll("[data-pane-tabs] button")) {
+    button.setAttribute("aria-pressed", String(button.getAttribute("value") === pane));
+  }
+}
+
+/** @param {HTMLElement} bench */
+export function bindPanes(bench) {
+  showPane(bench, "editor");
+  one("[data-pane-tabs]").addEventListener("click", (event) => {
+    const value = /** @type {Element} */ (event.target).closest("button")?.value;
+    if (value) showPane(bench, value);
+  });
+  const { history, output } = kept();
+  if (history) resize(bench, "history", history);
+  if (output) resize(bench, "output", output);
+  for (const handle of bench.querySelectorAll("[data-splitter]")) bindSplitter(bench, /** @type {HTMLElement} */ (handle));
+  bindHistoryToggle(bench);
+}

@@ -1,0 +1,101 @@
+/* A plain text editor (CodeMirror) that gives back exactly the text it was given, unless it was edited. */
+import {
+  defaultKeymap,
+  EditorState,
+  EditorView,
+  highlightSpecialChars,
+  history,
+  historyKeymap,
+  keymap,
+  placeholder as placeholderText,
+  search,
+  searchKeymap,
+} from "../vendor/codemirror.js";
+import { nonce } from "./dom.js";
+import { lineEndNote, lineEndsOf } from "./line_ends.js";
+
+/* Wrapping a line is work in proportion to its length; past this it would freeze the page. */
+const LONGEST_WRAPPED_LINE = 100_000;
+
+/** @param {string} text */
+function hasHugeLine(text) {
+  return text.length > LONGEST_WRAPPED_LINE && text.split(/\r\n|\r|\n/).some((line) => line.length > LONGEST_WRAPPED_LINE);
+}
+
+// Mod-Enter and Mod-s belong to the page (run, save).
+const ours = defaultKeymap.filter((binding) => binding.key !== "Mod-Enter");
+
+export class TextEditor {
+  /**
+   * @param {HTMLElement} parent
+   * @param {{label: string, placeholder?: string, onChange?: () => void, extensions?: import("../vendor/codemirror.js").Extension[]}} options
+   */
+  constructor(parent, { label, placeholder = "", onChange = () => {}, extensions = [] }) {
+    this.parent = parent;
+    this.options = { label, placeholder, onChange, extensions };
+    this.original = "";
+    this.lines = lineEndsOf("");
+    this.view = new EditorView({ parent, state: this.#state("") });
+    this.start = this.view.state.doc;
+  }
+
+  /** @param {string} text */
+  #state(text) {
+    const { label, placeholder, onChange, extensions } = this.options;
+    return EditorState.create({
+      doc: text,
+      extensions: [
+        EditorView.cspNonce.of(nonce()),
+        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
+        EditorView.perLineTextDirection.of(true),
+        highlightSpecialChars(),
+        history(),
+        search({ top: true }),
+        keymap.of([...historyKeymap, ...searchKeymap, ...ours]),
+        hasHugeLine(text) ? [] : EditorView.lineWrapping,
+        placeholder ? placeholderText(placeholder) : [],
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) onChange();
+        }),
+        extensions,
+      ],
+    });
+  }
+
+  /** Replaces the text and forgets the undo history. @param {string} text */
+  load(text) {
+    this.original = text;
+    this.lines = lineEndsOf(text);
+    this.view.setState(this.#state(text));
+    this.start = this.view.state.doc;
+  }
+
+  /** The text, byte for byte. @returns {string} */
+  read() {
+    const { doc } = this.view.state;
+    if (doc.eq(this.start)) return this.original;
+    return doc.sliceString(0, doc.length, this.lines.end);
+  }
+
+  /** Whether anything differs from what was loaded. */
+  get edited() {
+    return !this.view.state.doc.eq(this.start);
+  }
+
+  /** What to say about the line ends of this text; "" if nothing. */
+  get note() {
+    return this.lines.mixed && this.edited ? "" : lineEndNote(this.lines);
+  }
+
+  get isEmpty() {
+    return this.view.state.doc.length === 0;
+  }
+
+  focus() {
+    this.view.focus();
+  }
+
+  destroy() {
+    this.view.destroy();
+  }
+}

@@ -1,0 +1,188 @@
+/* One prompt open for writing: its text, what is saved of it, and the run beside it. */
+import { ApiError, create, newKey } from "./api.js";
+import { BranchMenu } from "./branch_menu.js";
+import { CodeDialog } from "./code_dialog.js";
+import { afterQuiet, one } from "./dom.js";
+import { DraftKeeper } from "./draft_keeper.js";
+import { History } from "./history.js";
+import { notice } from "./notices.js";
+import { Output } from "./output.js";
+import { showPane } from "./panes.js";
+import { queuedRun } from "./run_stream.js";
+import { SaveForm } from "./save_form.js";
+import { newSpec, sameSpec } from "./spec.js";
+import { SpecForm } from "./spec_form.js";
+import { toast, toastError } from "./toast.js";
+
+/** @typedef {import("./spec.js").Spec} Spec */
+/** @typedef {{prompt: {id: string, name: string}, version: {id: string, number: number} | null, spec: Spec | null, canChange: boolean}} Page */
+
+const QUIET_MS = 120;
+
+export class Workbench {
+  /**
+   * @param {HTMLElement} root
+   * @param {Page} page
+   */
+  constructor(root, page) {
+    this.root = root;
+    this.promptId = page.prompt.id;
+    this.version = page.version;
+    /** What the open version holds; null before the first. @type {Spec | null} */
+    this.saved = page.spec;
+    this.branch = "main";
+    this.isDirty = false;
+    this.busy = false;
+    this.form = new SpecForm(root, afterQuiet(() => this.#changed(), QUIET_MS));
+    this.drafts = new DraftKeeper(page.prompt.id, () => this.#draft());
+    this.history = new History(one("[data-history]", root), page.prompt.id);
+    this.branches = new BranchMenu(page.prompt.id);
+    this.output = new Output(one("[data-output]", root, HTMLElement), () => this.#paintRun());
+    this.saveForm = new SaveForm((message) => this.save(message));
+    this.code = new CodeDialog();
+    // One key for one wish to save or run, so that trying again after a cut connection makes nothing twice.
+    this.saveKey = newKey();
+    this.runKey = newKey();
+  }
+
+  async start() {
+    this.form.load(this.saved ?? newSpec(""), {});
+    const draft = this.drafts.offer(this.version?.number ?? 0);
+    if (draft) this.form.load(draft.spec ?? this.form.read(), draft.values);
+    this.#changed();
+    const models = this.form.fetchModels();
+    const asked = new URLSearchParams(location.search).get("run");
+    if (asked) await this.#openRun(asked);
+    await Promise.all([models, this.#loadHistory()]);
+    this.#changed();
+  }
+
+  /** @param {string} id */
+  async #openRun(id) {
+    showPane(this.root, "output");
+    await this.output.open(id).catch(toastError);
+  }
+
+  async #loadHistory() {
+    const number = this.version?.number ?? 0;
+    await this.history.load(number);
+    const at = this.history.branchAt(number);
+    if (at) this.branch = at;
+    this.branches.show(at, this.history.branches);
+  }
+
+  #changed() {
+    const spec = this.form.refresh();
+    this.isDirty = !sameSpec(spec, this.saved) && !(this.saved === null && this.form.isUntouched);
+    this.#paintSaved();
+    this.drafts.note(this.isDirty || this.form.hasValues);
+  }
+
+  #draft() {
+    return { base: this.version?.number ?? 0, spec: this.isDirty ? this.form.read() : null, values: this.form.values };
+  }
+
+  #paintSaved() {
+    const state = one("[data-save-state]", document, HTMLElement);
+    const words = this.isDirty ? "Unsaved" : this.version ? "Saved" : "Not saved yet";
+    state.dataset.state = this.isDirty ? "dirty" : "clean";
+    if (state.textContent !== words) state.textContent = words;
+    one("[data-version-chip]").textContent = this.version ? `v${this.version.number}` : "new";
+  }
+
+  #paintRun() {
+    const button = one("[data-run]", document, HTMLButtonElement);
+    button.setAttribute("aria-disabled", String(this.output.isRunning || this.busy));
+  }
+
+  openSave() {
+    if (document.querySelector("dialog[open]")) return;
+    this.saveForm.open(this.saved, this.form.refresh());
+  }
+
+  /**
+   * Saves what the editor holds as a version. Rejects with the server's reason, shown where it belongs.
+   * @param {string} message
+   */
+  async save(message) {
+    const spec = this.form.refresh();
+    const body = { spec, parent: this.version?.number ?? null, branch: this.branch, message };
+    const answer = await create(`prompts/${this.promptId}/versions`, body, this.saveKey).catch((error) => {
+      if (error instanceof ApiError && error.status > 0) this.saveKey = newKey();
+      if (error instanceof ApiError && this.form.showError(error)) document.querySelector("dialog[open]")?.dispatchEvent(new Event("cancel"));
+      throw error;
+    });
+    this.saveKey = newKey();
+    this.#saved(spec, answer);
+    return answer;
+  }
+
+  /**
+   * @param {Spec} spec
+   * @param {{id: string, number: number, branch: string, forked: boolean}} answer
+   */
+  #saved(spec, answer) {
+    const before = this.branch;
+    this.version = { id: answer.id, number: answer.number };
+    this.saved = spec;
+    this.branch = answer.branch;
+    history.replaceState(null, "", `/prompts/${this.promptId}/versions/${answer.number}/`);
+    this.drafts.forget();
+    this.#changed();
+    if (!answer.forked) toast(`Saved as version ${answer.number}`);
+    void this.#loadHistory().then(() => answer.forked && this.#tellForked(before, answer));
+  }
+
+  /**
+   * @param {string} before the branch that was asked for
+   * @param {{number: number, branch: string}} answer
+   */
+  #tellForked(before, answer) {
+    const head = this.history.branches.find(({ name }) => name === before)?.head;
+    const text = `Somebody saved version ${head ?? "?"} on ${before} first; yours is kept as version ${answer.number} on branch ${answer.branch}.`;
+    const open = () => location.assign(`/prompts/${this.promptId}/versions/${head}/`);
+    notice(text, { tone: "warn", name: "forked", actions: head ? [{ label: `Open version ${head}`, action: open }] : [] });
+  }
+
+  /** Runs the version; what is not saved is saved first, and that is said. */
+  async run() {
+    if (this.busy || this.output.isRunning) return;
+    this.form.refresh();
+    if (this.form.unset.size > 0) {
+      toast(`Give a value to ${[...this.form.unset].join(", ")} first, or send it as empty text.`, { tone: "warn" });
+      showPane(this.root, "editor");
+      this.form.focusUnset();
+      return;
+    }
+    this.busy = true;
+    await this.#runNow().catch((error) => {
+      if (!(error instanceof ApiError) || !this.form.showError(error)) toastError(error);
+      else toast(error.sentence, { tone: "bad" });
+    });
+    this.busy = false;
+    this.#paintRun();
+  }
+
+  async #runNow() {
+    this.#changed();
+    if (this.isDirty || !this.version) await this.save("");
+    const number = this.version?.number;
+    const answer = await create(`prompts/${this.promptId}/versions/${number}/runs`, { variables: this.form.values }, this.runKey).catch((error) => {
+      if (error instanceof ApiError && error.status > 0) this.runKey = newKey();
+      throw error;
+    });
+    this.runKey = newKey();
+    history.replaceState(null, "", `/prompts/${this.promptId}/versions/${number}/?run=${answer.id}`);
+    showPane(this.root, "output");
+    this.output.follow(queuedRun(answer.id, this.saved?.model));
+  }
+
+  async getCode() {
+    this.#changed();
+    if (!this.version) {
+      toast("Save a version first: code is made from what is saved.", { tone: "warn" });
+      return;
+    }
+    this.code.open({ promptId: this.promptId, number: this.version.number, isDirty: this.isDirty, values: this.form.values });
+  }
+}
