@@ -9,6 +9,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 
 from core import boundary, metrics, requestid
+from core.errors import InvalidInput, NotFound
 
 log = logging.getLogger("playground.request")
 
@@ -66,6 +67,20 @@ class DomainErrorMiddleware:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         known = boundary.translate(error)
         return boundary.respond(request, known) if known else None
+
+
+class RefuseNulMiddleware:
+    """A NUL in the address is no address of ours. PostgreSQL cannot compare with one: each look-up would be a 500."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if "\0" in request.path_info:
+            return boundary.respond(request, NotFound())
+        if "%00" in request.META.get("QUERY_STRING", ""):
+            return boundary.respond(request, InvalidInput("A NUL character is not possible here.", field="query"))
+        return self.get_response(request)
 
 
 class PrivatePagesMiddleware:

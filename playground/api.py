@@ -63,7 +63,7 @@ class PromptList(APIView):
     )
     def get(self, request: Request) -> Response:
         """My prompts, newest first."""
-        found = Prompt.objects.visible_to(person(request)).matching(request.query_params.get("q", "").replace("\0", ""))
+        found = Prompt.objects.visible_to(person(request)).matching(request.query_params.get("q", ""))
         for name, lookup in (("tag", "tags__contains"), ("folder", "folder")):
             value = request.query_params.get(name)
             if value is not None:

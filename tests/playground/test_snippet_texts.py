@@ -28,7 +28,13 @@ def test_a_python_literal_means_the_value(value: Any) -> None:
 
 
 def body(text: str) -> dict[str, Any]:
-    return {"model": "m", "max_tokens": 5, "temperature": 0, "messages": [{"role": "user", "content": text}], "stream": True}
+    return {
+        "model": "m",
+        "max_tokens": 5,
+        "temperature": 0,
+        "messages": [{"role": "user", "content": text}],
+        "stream": True,
+    }
 
 
 @given(st.text())
@@ -37,7 +43,8 @@ def test_the_python_script_parses_whatever_the_text_is(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["it's", '"', "$HOME `id` $(id)", "!!", "back\\slash\\n", "REQUEST\nREQUEST", "EOF", "日本 👍", "\x00\x07", "%s"]
+    "text",
+    ["it's", '"', "$HOME `id` $(id)", "!!", "back\\slash\\n", "REQUEST\nREQUEST", "EOF", "日本 👍", "\x00\x07", "%s"],
 )
 def test_bash_hands_curl_exactly_the_body(text: str) -> None:
     """`curl` is replaced by `cat`, which shows what would have been sent."""
@@ -58,6 +65,10 @@ def test_no_key_is_ever_in_a_snippet(language: str) -> None:
 def test_a_base_url_cannot_break_out_of_the_command() -> None:
     script = snippets.curl(body("x"), base_url="http://h/'; touch /tmp/owned; '", api_version="2023-06-01")
     listed = subprocess.run(
-        ["bash", "-c", 'curl() { printf "%s\\n" "$@"; }\n' + script], capture_output=True, check=True, timeout=10, text=True
+        ["bash", "-c", 'curl() { printf "%s\\n" "$@"; }\n' + script],
+        capture_output=True,
+        check=True,
+        timeout=10,
+        text=True,
     ).stdout
     assert "http://h/'; touch /tmp/owned; '/v1/messages" in listed.splitlines()

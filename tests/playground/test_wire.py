@@ -63,7 +63,9 @@ def test_names_are_compared_in_nfc_and_other_values_become_their_json() -> None:
 
 
 def test_a_prefill_ending_in_a_blank_is_told_and_not_trimmed() -> None:
-    body = wire.build({**SPEC, "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "{ "}]}, {})
+    body = wire.build(
+        {**SPEC, "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "{ "}]}, {}
+    )
     assert body["messages"][1]["content"] == "{ "
     with pytest.raises(Unprocessable) as refused:
         wire.refuse_unsendable(body)

@@ -10,6 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.models import Tier, User
+from accounts.services import create_account
 from playground import services
 from playground.demo import SAMPLES
 from playground.models import Prompt
@@ -31,7 +32,7 @@ class Command(BaseCommand):
 
     def _account(self, email: str, password: str) -> User:
         existing = User.objects.filter(email__iexact=email).first()
-        return existing or User.objects.create_user(email, password, tier=Tier.PRO)
+        return existing or create_account(email=email, password=password, tier=Tier.PRO)
 
     def _prompt(self, owner: User, sample: dict[str, Any]) -> None:
         fields = {name: sample[name] for name in ("name", "description", "tags")}

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from accounts.models import User
+from playground import services
+from playground.models import Prompt
+from playground.services import SavedVersion
+from playground.spec import parse
+
+
+@pytest.fixture
+def prompt(owner: User) -> Prompt:
+    return services.create_prompt(owner=owner, name="Greeting")
+
+
+@pytest.fixture
+def raw_spec() -> dict[str, Any]:
+    return {
+        "model": "test-model",
+        "max_tokens": 16,
+        "system": "You greet people.",
+        "messages": [{"role": "user", "content": "Greet {{name}}."}],
+    }
+
+
+@pytest.fixture
+def save(owner: User, prompt: Prompt, raw_spec: dict[str, Any]) -> Callable[..., SavedVersion]:
+    """`save(text="...", parent=..., branch=...)`: a version of `prompt` by its owner."""
+
+    def make(text: str = "Greet {{name}}.", **options: Any) -> SavedVersion:
+        spec = parse({**raw_spec, "messages": [{"role": "user", "content": text}]})
+        return services.save_version(author=owner, prompt=prompt, spec=spec, **options)
+
+    return make
