@@ -71,8 +71,12 @@ def first_problem(detail: object, path: str = "") -> tuple[str, str]:
         for key, value in detail.items():
             here = path if key == "non_field_errors" else f"{path}.{key}".lstrip(".")
             return first_problem(value, here)
-    if isinstance(detail, list) and detail:
-        return first_problem(detail[0], path)
+    if isinstance(detail, list):
+        for index, item in enumerate(detail):
+            if not isinstance(item, dict | list):
+                return path, str(item)
+            if item:  # an item without a problem is an empty place
+                return first_problem(item, f"{path}.{index}".lstrip("."))
     return path, str(detail)
 
 

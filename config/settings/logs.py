@@ -9,15 +9,18 @@ def logging_config(level: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"request_id": {"()": "core.requestid.RequestIdFilter"}},
+        "filters": {
+            "request_id": {"()": "core.requestid.RequestIdFilter"},
+            "route": {"()": "core.private_logs.RouteInsteadOfPath"},
+        },
         "formatters": {
             "json": {
-                "()": "pythonjsonlogger.json.JsonFormatter",
+                "()": "core.private_logs.PrivateJsonFormatter",
                 "format": "%(asctime)s %(levelname)s %(name)s %(message)s %(request_id)s",
             }
         },
         "handlers": {
-            "stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["request_id"]},
+            "stderr": {"class": "logging.StreamHandler", "formatter": "json", "filters": ["request_id", "route"]},
         },
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
