@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 import rfc8785
@@ -17,16 +18,19 @@ from playground.models import Prompt, Version
 
 @dataclass(frozen=True, kw_only=True)
 class Frozen:
-    """`spec`: JSON text, texts as `{"body": sha256}`; `texts`: their UTF-8 bytes; `digest`: of the canonical form."""
+    """`spec`: JSON text, texts as `{"body": sha256}`; `texts`: what they refer to; `digest`: of the canonical form."""
 
     spec: str
     digest: bytes
-    texts: list[bytes]
+    texts: list[store.Text]
 
 
-def freeze(*, prompt: Prompt, spec: specs.Spec) -> Frozen:
-    """Replace each text by its reference. Raises InvalidInput for a reference to a text this prompt does not have."""
-    texts: list[bytes] = []
+def freeze(*, prompt: Prompt, spec: specs.Spec, parent: Version | None) -> Frozen:
+    """Replace each text by its reference, noting which text of `parent` stood in its place.
+
+    Raises InvalidInput for a reference to a text this prompt does not have.
+    """
+    data: list[bytes] = []
     referenced: set[str] = set()
 
     def reference(text: Any, kind: specs.TextKind) -> dict[str, str]:
@@ -36,17 +40,42 @@ def freeze(*, prompt: Prompt, spec: specs.Spec) -> Frozen:
         if isinstance(text, specs.BodyRef):
             referenced.add(text.sha256)
             return {"body": text.sha256}
-        data = text.encode("utf-8")
-        texts.append(data)
-        return {"body": hashlib.sha256(data).hexdigest()}
+        data.append(text.encode("utf-8"))
+        return {"body": hashlib.sha256(data[-1]).hexdigest()}
 
     frozen = specs.map_texts(spec.plain(), reference)
     _refuse_unknown(prompt, referenced)
+    near = _in_their_place(frozen, parent.frozen if parent else None)
     return Frozen(
         spec=json.dumps(frozen, ensure_ascii=False, separators=(",", ":")),
         digest=hashlib.sha256(rfc8785.dumps(frozen)).digest(),
-        texts=texts,
+        texts=[store.Text(data=text, near=near.get(hashlib.sha256(text).hexdigest())) for text in data],
     )
+
+
+def _in_their_place(frozen: dict[str, Any], before: dict[str, Any] | None) -> dict[str, str]:
+    """By SHA-256 of each new text: the one it replaces, found by aligning both lists of texts in wire order."""
+    if before is None:
+        return {}
+    old, new = references(before), references(frozen)
+    near: dict[str, str] = {}
+    for kind, i, i_end, j, j_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "replace":
+            near.update(zip(new[j:j_end], old[i:i_end], strict=False))
+    return near
+
+
+def references(frozen: dict[str, Any]) -> list[str]:
+    """The SHA-256 of each text of a frozen spec, in wire order, repeats included."""
+    found: list[str] = []
+
+    def collect(text: Any, kind: specs.TextKind) -> Any:
+        del kind
+        found.append(text["body"])
+        return text
+
+    specs.map_texts(frozen, collect)
+    return found
 
 
 def _refuse_unknown(prompt: Prompt, referenced: set[str]) -> None:
@@ -58,28 +87,12 @@ def _refuse_unknown(prompt: Prompt, referenced: set[str]) -> None:
 def thaw(version: Version) -> dict[str, Any]:
     """The spec of a version with its texts read back. Raises StorageUnavailable."""
     frozen = version.frozen
-    wanted: set[str] = set()
-
-    def collect(text: Any, kind: specs.TextKind) -> Any:
-        del kind
-        wanted.add(text["body"])
-        return text
-
-    specs.map_texts(frozen, collect)
-    texts = store.read(prompt_id=version.prompt_id, sha256s=wanted)
+    texts = store.read(prompt_id=version.prompt_id, sha256s=references(frozen))
     return specs.map_texts(frozen, lambda text, kind: texts[text["body"]])
 
 
 def with_lengths(version: Version) -> dict[str, Any]:
     """The spec of a version with `{"body": sha256, "bytes": n}` for texts."""
     frozen = version.frozen
-    wanted: set[str] = set()
-
-    def collect(text: Any, kind: specs.TextKind) -> Any:
-        del kind
-        wanted.add(text["body"])
-        return text
-
-    specs.map_texts(frozen, collect)
-    sizes = store.lengths(prompt_id=version.prompt_id, sha256s=wanted)
+    sizes = store.lengths(prompt_id=version.prompt_id, sha256s=references(frozen))
     return specs.map_texts(frozen, lambda text, kind: {**text, "bytes": sizes.get(text["body"], 0)})

@@ -83,6 +83,8 @@ class Body(models.Model):
     byte_length = models.BigIntegerField()
     codec = models.CharField(max_length=16, choices=Codec.choices)
     base = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="deltas")
+    depth = models.PositiveSmallIntegerField(default=0, help_text="Hops from a whole copy; 0 for one.")
+    is_base = models.BooleanField(default=True, help_text="Whether later texts may be stored against this one.")
     stored_length = models.BigIntegerField()
     object_key = models.CharField(max_length=200, unique=True)
     inline = models.BinaryField(null=True, blank=True)
@@ -93,7 +95,8 @@ class Body(models.Model):
             models.UniqueConstraint(fields=["prompt", "sha256"], name="body_once_in_its_prompt"),
             models.CheckConstraint(condition=Q(byte_length__gte=0, stored_length__gte=0), name="body_lengths"),
             models.CheckConstraint(
-                condition=Q(codec="zstd", base=None) | (Q(codec="zstd-prefix") & ~Q(base=None)),
+                condition=Q(codec="zstd", base=None, depth=0, is_base=True)
+                | (Q(codec="zstd-prefix", depth__gte=1) & ~Q(base=None)),
                 name="body_delta_has_a_base",
             ),
         ]

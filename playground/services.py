@@ -12,12 +12,12 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
-from inference_client.services import create_run
 
 from accounts.models import User
 from core import idempotency
 from core.errors import Conflict, InvalidInput
 from inference_client.models import Run
+from inference_client.services import create_run
 from playground import freezing, wire
 from playground.bodies import store
 from playground.models import DEFAULT_BRANCH, Branch, BranchMove, Prompt, Version, VersionRun
@@ -109,7 +109,8 @@ def save_version(
     branch, message = line("branch", branch), line("message", message, empty=True)
     if branch.isdecimal() or branch == "latest":
         raise InvalidInput("A branch cannot be named like a version.", field="branch")
-    frozen = freezing.freeze(prompt=prompt, spec=spec)
+    before = parent or _head(prompt, branch)
+    frozen = freezing.freeze(prompt=prompt, spec=spec, parent=before)
     request = idempotency.fingerprint(prompt.pk, frozen.digest.hex(), parent.pk if parent else None, branch, message)
     staged = store.stage(prompt=prompt, texts=frozen.texts)
 
@@ -146,20 +147,24 @@ def _insert(version: Version, wanted: str) -> SavedVersion:
     """Number the version, insert it and put a branch on it, inside the caller's transaction."""
     target = Branch.objects.select_related("head").filter(prompt=version.prompt, name=wanted).first()
     if version.parent is None:
-        version.parent = target.head if target else _default_head(version.prompt)
+        version.parent = target.head if target else _head(version.prompt, DEFAULT_BRANCH)
     _insert_numbered(version)
     branch = _advance(target, version) if target else _start_branch(wanted, version)
     Prompt.objects.filter(pk=version.prompt_id).update(updated_at=timezone.now())
     return SavedVersion(version=version, branch=branch.name, forked=branch.name != wanted)
 
 
-def _default_head(prompt: Prompt) -> Version | None:
-    main = Branch.objects.select_related("head").filter(prompt=prompt, name=DEFAULT_BRANCH).first()
-    return main.head if main else None
+def _head(prompt: Prompt, branch: str) -> Version | None:
+    """The head of a branch; of the default one if there is no such branch yet."""
+    heads = {
+        each.name: each.head
+        for each in Branch.objects.select_related("head").filter(prompt=prompt, name__in=[branch, DEFAULT_BRANCH])
+    }
+    return heads.get(branch) or heads.get(DEFAULT_BRANCH)
 
 
 def _insert_numbered(version: Version) -> None:
-    """Insert under the next free number: two savers at once meet on the unique constraint, the second tries the next."""
+    """Insert under the next free number: two savers at once meet on the constraint, the second tries the next."""
     for _ in range(_NUMBER_ATTEMPTS):
         highest = Version.objects.filter(prompt_id=version.prompt_id).aggregate(Max("number"))["number__max"]
         version.number = (highest or 0) + 1

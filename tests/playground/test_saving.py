@@ -230,3 +230,40 @@ def test_ten_posts_of_one_key_at_once_make_one_version(save: Save, prompt: Promp
     results = together(10, lambda: save(idempotency_key="double click"))
     assert {result.version.number for result in results} == {1}
     assert Version.objects.filter(prompt=prompt).count() == 1
+
+
+def test_an_edited_large_text_is_stored_as_a_small_delta(save: Save) -> None:
+    text = noise(200_000)
+    save(text=text)
+    edited = text[:100_000] + "edit" + text[100_000:]
+    version = save(text=edited).version
+    delta = Body.objects.get(sha256=bytes.fromhex(version.frozen["messages"][0]["content"]["body"]))
+    assert (delta.codec, delta.depth) == (Body.Codec.DELTA, 1)
+    assert delta.stored_length < 1000
+    assert freezing.thaw(version)["messages"][0]["content"] == edited
+
+
+def test_a_text_is_a_delta_of_the_one_it_replaces_also_when_messages_move(
+    prompt: Prompt, owner: User, raw_spec: dict[str, Any]
+) -> None:
+    first, second = noise(30_000), noise(40_000)[5000:]
+    messages = [{"role": "user", "content": first}, {"role": "assistant", "content": second}]
+    services.save_version(author=owner, prompt=prompt, spec=parse({**raw_spec, "messages": messages}))
+    moved = [{"role": "user", "content": "new"}, *messages[:1], {"role": "assistant", "content": second + "!"}]
+    version = services.save_version(author=owner, prompt=prompt, spec=parse({**raw_spec, "messages": moved})).version
+    sha256 = version.frozen["messages"][2]["content"]["body"]
+    assert Body.objects.get(sha256=bytes.fromhex(sha256)).stored_length < 1000
+
+
+def test_a_long_history_of_edits_stays_readable_within_the_hops(save: Save) -> None:
+    draw = random.Random(5)
+    texts = [noise(20_000)]
+    for number in range(60):
+        at = draw.randrange(len(texts[-1]))
+        texts.append(texts[-1][:at] + f"<{number}>" + texts[-1][at + draw.randrange(40) :])
+    versions = [save(text=text).version for text in texts]
+    assert [freezing.thaw(version)["messages"][0]["content"] for version in versions] == texts
+    depths = set(Body.objects.values_list("depth", flat=True))
+    assert 1 < max(depths) <= 32
+    whole = Body.objects.order_by("created_at").get(inline=None)
+    assert sum(Body.objects.values_list("stored_length", flat=True)) < 1.5 * whole.stored_length
