@@ -116,14 +116,27 @@ def test_a_text_over_16_kib_when_packed_is_read_from_the_store(save: Save) -> No
     assert freezing.thaw(version)["messages"][0]["content"] == text
 
 
-def test_a_damaged_object_is_told_and_other_versions_stay_readable(save: Save) -> None:
-    text = noise(60_000)
-    damaged, fine = save(text=text).version, save(text="fine").version
+@pytest.fixture
+def damaged(save: Save) -> Version:
+    """Version 2 of two, whose text is rubbish in the store."""
+    save(text="fine")
+    version = save(text=noise(60_000)).version
     objects.put(Body.objects.get(inline=None).object_key, b"rubbish")
+    return version
+
+
+def test_a_damaged_text_is_told_and_other_versions_stay_readable(damaged: Version) -> None:
     with pytest.raises(StorageUnavailable) as told:
         freezing.thaw(damaged)
     assert told.value.code == "body_unreadable"
-    assert freezing.thaw(fine)["messages"][0]["content"] == "fine"
+    assert damaged.parent is not None
+    assert freezing.thaw(damaged.parent)["messages"][0]["content"] == "fine"
+
+
+def test_a_damaged_text_keeps_nobody_from_saving_on_top(damaged: Version, save: Save) -> None:
+    mended = save(text=noise(60_000) + "!").version
+    assert mended.parent == damaged
+    assert freezing.thaw(mended)["messages"][0]["content"] == noise(60_000) + "!"
 
 
 def test_a_text_named_by_its_hash_must_be_of_this_prompt(save: Save, owner: User, raw_spec: dict[str, Any]) -> None:
