@@ -10,7 +10,7 @@ from accounts.models import User
 MAX_EMAIL_LENGTH = User._meta.get_field("email").max_length or 0
 
 
-class AccountAdapter(DefaultAccountAdapter):
+class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth has no types
     """Refuses an address that does not fit. allauth cuts it off instead, and what is left may be somebody else's."""
 
     def clean_email(self, email: str) -> str:

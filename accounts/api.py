@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from typing import ClassVar
 
 from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
@@ -42,8 +41,9 @@ class IssuedKeySerializer(KeySerializer):
         read_only=True, help_text="True when this Idempotency-Key had made the key already."
     )
 
-    class Meta(KeySerializer.Meta):
-        fields = (*KeySerializer.Meta.fields, "key", "replayed")  # type: ignore[assignment]  # longer than the parent's
+    class Meta:
+        model = ApiKey
+        fields = (*KeySerializer.Meta.fields, "key", "replayed")
         read_only_fields = fields
 
 
@@ -83,14 +83,14 @@ class Me(APIView):
 
     @extend_schema(operation_id="me", summary="The account that is calling", responses=MeSerializer)
     def get(self, request: Request) -> Response:
-        return Response(MeSerializer(request.user).data)
+        return Response(MeSerializer(_person(request)).data)
 
 
 @extend_schema_view(
     get=extend_schema(operation_id="keys_list", summary="Your keys that work", responses=KeySerializer(many=True))
 )
 class Keys(generics.ListAPIView[ApiKey]):
-    permission_classes: ClassVar = [permissions.IsAuthenticated, FromBrowser]
+    permission_classes = [permissions.IsAuthenticated, FromBrowser]
     serializer_class = KeySerializer
     pagination_class = NewestFirst
 
@@ -128,7 +128,7 @@ class Keys(generics.ListAPIView[ApiKey]):
 
 
 class OneKey(APIView):
-    permission_classes: ClassVar = [permissions.IsAuthenticated, FromBrowser]
+    permission_classes = [permissions.IsAuthenticated, FromBrowser]
 
     @extend_schema(
         operation_id="keys_revoke",

@@ -54,7 +54,8 @@ def drop_key(key: ApiKey) -> None:
 
 def mirror_account(account: User) -> None:
     """Bring all entries of an account in line: after a change of tier, or when it was switched off or on."""
-    for digests in _batches([bytes(digest) for digest in _digests_of(account)]):
+    working = ApiKey.objects.of(account).filter(revoked_at=None)
+    for digests in _batches([bytes(digest) for digest in working.values_list("digest", flat=True)]):
         _settle(digests)
 
 
@@ -90,7 +91,7 @@ def _scan() -> Iterator[list[str]]:
     cursor = int(stored) if isinstance(stored, bytes) and stored.isdigit() else 0
     for _ in range(SCAN_STEPS):
         cursor, names = redis.scan(cursor, match=f"{PREFIX}*", count=BATCH)
-        yield [name.decode("utf-8", "replace") for name in names]
+        yield [name.decode("utf-8", "replace") for name in names if isinstance(name, bytes)]
         if cursor == 0:
             break
     redis.set(CURSOR, cursor)
@@ -130,10 +131,6 @@ def _write(digests: Sequence[bytes], entries: dict[bytes, Entry]) -> None:
                 mapping={"account": entry.account, "tier": entry.tier, "scopes": entry.scopes},
             )
     pipeline.execute()
-
-
-def _digests_of(account: User) -> list[bytes]:
-    return list(ApiKey.objects.of(account).filter(revoked_at=None).values_list("digest", flat=True))
 
 
 def _name(digest: bytes) -> str:

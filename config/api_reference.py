@@ -100,7 +100,8 @@ class _Reader:
 
     def _answers(self, operation: Schema) -> Iterator[Answer]:
         for status, answer in operation.get("responses", {}).items():
-            media_type, content = next(iter(answer.get("content", {}).items()), ("", {}))
+            contents: list[tuple[str, Schema]] = list(answer.get("content", {}).items())
+            media_type, content = contents[0] if contents else ("", {})
             yield Answer(
                 status=status,
                 meaning=answer.get("description") or _meaning(status),
@@ -110,8 +111,9 @@ class _Reader:
 
     @staticmethod
     def _body(request_body: Schema | None) -> Schema:
-        content: Schema = (request_body or {}).get("content", {})
-        media: Schema = content.get("application/json") or next(iter(content.values()), {})
+        content: Schema = request_body.get("content", {}) if request_body else {}
+        others: list[Schema] = list(content.values())
+        media: Schema = content.get("application/json") or (others[0] if others else {})
         schema: Schema = media.get("schema", {})
         return schema
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, ClassVar
+from typing import Any
 
 from celery import Celery, bootsteps
 from celery.worker.consumer import Tasks
@@ -34,7 +34,7 @@ class Heartbeat(bootsteps.StartStopStep):
     worker for other queues alone (body packing) stays silent: it runs no runs.
     """
 
-    requires: ClassVar = (Tasks,)
+    requires = (Tasks,)
 
     def __init__(self, consumer: Any, **options: Any) -> None:
         super().__init__(consumer, **options)
@@ -64,7 +64,7 @@ class Heartbeat(bootsteps.StartStopStep):
 class MirrorKeys(bootsteps.StartStopStep):
     """Asks for the mirror of API keys on each connection to the broker: it is Redis, and may have come back empty."""
 
-    requires: ClassVar = (Tasks,)
+    requires = (Tasks,)
 
     def start(self, consumer: Any) -> None:
         consumer.app.send_task("accounts.tasks.mirror_api_keys")

@@ -23,7 +23,9 @@ class NewestFirst(BasePagination):
     default_limit = 50
     max_limit = 200
 
-    def paginate_queryset(self, queryset: QuerySet[Any], request: Request, view: object = None) -> list[Any]:
+    def paginate_queryset(  # type: ignore[override]  # of a plain list there is no page
+        self, queryset: QuerySet[Any], request: Request, view: object = None
+    ) -> list[Any]:
         """Raises InvalidInput for a `cursor` or `limit` that is not one."""
         del view
         limit = self._limit(request.query_params.get("limit"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.conf import settings
-from django.contrib.auth import hashers
+from django.contrib.auth.hashers import reset_hashers
 from django.test import Client
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def cheap_passwords() -> Iterator[None]:
     """The real hash costs a third of a second a person, on purpose; no test is about that."""
     before = settings.PASSWORD_HASHERS
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    hashers.get_hashers.cache_clear()
-    hashers.get_hashers_by_algorithm.cache_clear()
+    reset_hashers(setting="PASSWORD_HASHERS")
     yield
     settings.PASSWORD_HASHERS = before
+    reset_hashers(setting="PASSWORD_HASHERS")
 
 
 @pytest.fixture

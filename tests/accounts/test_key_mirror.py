@@ -20,7 +20,7 @@ MakeKey = Callable[..., tuple[ApiKey, str]]
 Committed = DjangoCaptureOnCommitCallbacks
 
 
-def entry(redis: Redis, key: ApiKey) -> dict[bytes, bytes]:
+def entry(redis: Redis, key: ApiKey) -> dict[bytes | str, bytes | str]:
     return dict(redis.hgetall(f"apikey:{bytes(key.digest).hex()}"))
 
 
@@ -47,8 +47,8 @@ def test_the_key_itself_is_nowhere_in_redis(
     with django_capture_on_commit_callbacks(execute=True):
         key, plaintext = make_key(owner)
 
-    assert plaintext.encode() not in b"".join(redis.scan_iter("apikey*"))
-    assert plaintext.encode() not in b"".join(entry(redis, key).values())
+    assert plaintext not in str([*redis.scan_iter("apikey*")])
+    assert plaintext not in str(entry(redis, key))
 
 
 def test_a_revoked_key_is_gone(mirrored: ApiKey, redis: Redis, django_capture_on_commit_callbacks: Committed) -> None:
