@@ -1,0 +1,16 @@
+from playground.models.body import Body
+from playground.models.branch import DEFAULT_BRANCH, Branch, BranchMove
+from playground.models.prompt import MAX_NAME_LENGTH, Prompt
+from playground.models.version import MAX_MESSAGE_LENGTH, Version, VersionRun
+
+__all__ = [
+    "DEFAULT_BRANCH",
+    "MAX_MESSAGE_LENGTH",
+    "MAX_NAME_LENGTH",
+    "Body",
+    "Branch",
+    "BranchMove",
+    "Prompt",
+    "Version",
+    "VersionRun",
+]
