@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from accounts.models import User
+from core import idempotency
+from core.errors import Conflict
+from playground import freezing
+from playground.bodies import store
+from playground.models import DEFAULT_BRANCH, Branch, BranchMove, Prompt, Version
+from playground.services.branches import advance, start_free
+from playground.services.lines import line, pointer_name
+from playground.spec import Spec
+
+_NUMBER_ATTEMPTS = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedVersion:
+    """`branch` is where the version is now the head; `forked` says that it is not the branch that was asked for."""
+
+    version: Version
+    branch: str
+    forked: bool
+
+
+def save_version(
+    *,
+    author: User,
+    prompt: Prompt,
+    spec: Spec,
+    parent: Version | None = None,
+    branch: str = DEFAULT_BRANCH,
+    message: str = "",
+    idempotency_key: str | None = None,
+) -> SavedVersion:
+    """Keep `spec` as a new version on top of `parent` (default: the branch's head).
+
+    A save is never refused because somebody else saved first: then it is kept on a new sibling branch (`forked`).
+    Raises InvalidInput (fields of the spec), StorageUnavailable (nothing saved), IdempotencyKeyReused.
+    """
+    branch, message = pointer_name("branch", branch), line("message", message, empty=True)
+    before = parent or _head(prompt, branch)
+    frozen = freezing.freeze(prompt=prompt, spec=spec, parent=before)
+    request = idempotency.fingerprint(prompt.pk, frozen.digest.hex(), parent.pk if parent else None, branch, message)
+    staged = store.stage(prompt=prompt, texts=frozen.texts)
+
+    def make() -> tuple[SavedVersion, uuid.UUID]:
+        store.commit(prompt=prompt, staged=staged)
+        version = Version(
+            prompt=prompt,
+            author=author,
+            message=message,
+            model=spec.model,
+            spec=frozen.spec,
+            digest=frozen.digest,
+            parent=parent,
+        )
+        return _insert(version, branch), version.pk
+
+    return idempotency.once(
+        account_id=author.pk,
+        scope="versions",
+        key=idempotency_key,
+        request=request,
+        make=make,
+        find=lambda pk: _saved_before(pk, branch),
+    )
+
+
+def _saved_before(version_id: uuid.UUID, wanted: str) -> SavedVersion:
+    version = Version.objects.select_related("parent").get(pk=version_id)
+    move = BranchMove.objects.select_related("branch").filter(to_version=version).earliest("id")
+    return SavedVersion(version=version, branch=move.branch.name, forked=move.branch.name != wanted)
+
+
+def _insert(version: Version, wanted: str) -> SavedVersion:
+    """Number the version, insert it and put a branch on it, inside the caller's transaction."""
+    target = Branch.objects.select_related("head").filter(prompt=version.prompt, name=wanted).first()
+    if version.parent is None:
+        version.parent = target.head if target else _head(version.prompt, DEFAULT_BRANCH)
+    _insert_numbered(version)
+    branch = advance(target, version) if target else start_free(wanted, version)
+    Prompt.objects.filter(pk=version.prompt_id).update(updated_at=timezone.now())
+    return SavedVersion(version=version, branch=branch.name, forked=branch.name != wanted)
+
+
+def _head(prompt: Prompt, branch: str) -> Version | None:
+    """The head of a branch; of the default one if there is no such branch yet."""
+    heads = {
+        each.name: each.head
+        for each in Branch.objects.select_related("head").filter(prompt=prompt, name__in=[branch, DEFAULT_BRANCH])
+    }
+    return heads.get(branch) or heads.get(DEFAULT_BRANCH)
+
+
+def _insert_numbered(version: Version) -> None:
+    """Insert under the next free number: two savers at once meet on the constraint, the second tries the next."""
+    for _ in range(_NUMBER_ATTEMPTS):
+        highest = Version.objects.filter(prompt_id=version.prompt_id).aggregate(Max("number"))["number__max"]
+        version.number = (highest or 0) + 1
+        try:
+            with transaction.atomic():
+                version.save(force_insert=True)
+        except IntegrityError as error:
+            if "version_number_once" not in str(error):
+                raise
+        else:
+            return
+    raise Conflict("Too many people are saving this prompt at once.", next_step="Save again.")
