@@ -28,7 +28,8 @@ export class BranchMenu {
    */
   show(current, branches) {
     this.button.hidden = branches.length === 0;
-    one("[data-branch-name]", this.button).textContent = current || "not a head";
+    this.button.title = current ? `Branch ${current}` : "This version is not the head of a branch";
+    one("[data-branch-name]", this.button).textContent = current || "earlier";
     const links = branches.map(({ name, head }) => {
       const attributes = { class: "menu-item", href: `/prompts/${this.promptId}/versions/${head}/`, "aria-current": name === current && "true" };
       return el("a", attributes, icon("git-branch"), el("bdi", { class: "truncate" }, name), el("span", { class: "faint numeric" }, `v${head}`));

@@ -43,6 +43,41 @@ export function changedParts(before, after) {
 }
 
 /**
+ * How one part differs: "temperature 0.7 to 0", "message 1: 6 characters more".
+ * @param {string} name
+ * @param {unknown} before
+ * @param {unknown} after
+ * @returns {string}
+ */
+function difference(name, before, after) {
+  if (before === undefined) return `${name} added`;
+  if (after === undefined) return `${name} removed`;
+  if (typeof before === "number" || typeof after === "number" || name === "model") return `${name} ${before} to ${after}`;
+  if (typeof before !== "string" || typeof after !== "string") return `${name} changed`;
+  const more = after.length - before.length;
+  if (more === 0) return `${name} changed, same length`;
+  return `${name} ${Math.abs(more).toLocaleString()} ${Math.abs(more) === 1 ? "character" : "characters"} ${more > 0 ? "longer" : "shorter"}`;
+}
+
+/**
+ * What a save would change, part by part.
+ * @param {Spec | null} before
+ * @param {Spec} after
+ * @returns {string[]} empty when nothing differs
+ */
+export function differences(before, after) {
+  if (!before) return [sentence(after)];
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => name !== "messages");
+  const changed = fields.filter((name) => canonical(before[name]) !== canonical(after[name]));
+  const most = Math.max(before.messages.length, after.messages.length);
+  const messages = Array.from({ length: most }, (_, index) => index).filter((index) => canonical(before.messages[index]) !== canonical(after.messages[index]));
+  return [
+    ...changed.map((name) => difference(NAMES[name] ?? name, before[name], after[name])),
+    ...messages.map((index) => difference(`message ${index + 1}`, before.messages[index]?.content, after.messages[index]?.content)),
+  ];
+}
+
+/**
  * @param {Spec | null} before
  * @param {Spec} after
  * @returns {string} a message that is true, if dull

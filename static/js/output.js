@@ -57,9 +57,13 @@ export class Output {
     this.#paint();
   }
 
-  /** Shows a run by its id: follows it if it goes on, else shows how it ended. @param {string} id */
-  async open(id) {
-    const run = runState(await call(`runs/${encodeURIComponent(id)}`));
+  /**
+   * Shows a run by its id: follows it if it goes on, else shows how it ended.
+   * @param {string} id
+   * @param {number} [version] the number of the version it sent
+   */
+  async open(id, version) {
+    const run = { ...runState(await call(`runs/${encodeURIComponent(id)}`)), version };
     if (OPEN.has(run.status)) {
       this.follow({ ...run, text: "" });
       return;

@@ -4,7 +4,7 @@ import { RunText } from "./run_text.js";
 
 /**
  * @typedef {{
- *   id: string, status: string, text: string, model: string, stopReason: string,
+ *   id: string, status: string, text: string, model: string, stopReason: string, version?: number,
  *   error: {code: string, message: string} | null,
  *   usage: {input_tokens: number | null, output_tokens: number | null}, ttft_ms: number | null, tokens_per_s: number | null,
  * }} RunState
@@ -15,11 +15,12 @@ export const OPEN = new Set(["queued", "running"]);
 /**
  * @param {string} id
  * @param {string} [model]
+ * @param {number} [version] its number
  * @returns {RunState}
  */
-export function queuedRun(id, model = "") {
+export function queuedRun(id, model = "", version = undefined) {
   const usage = { input_tokens: null, output_tokens: null };
-  return { id, status: "queued", text: "", model, stopReason: "", error: null, usage, ttft_ms: null, tokens_per_s: null };
+  return { id, status: "queued", text: "", model, version, stopReason: "", error: null, usage, ttft_ms: null, tokens_per_s: null };
 }
 
 /**

@@ -72,10 +72,11 @@ export function factsOf(run) {
   const { input_tokens: input, output_tokens: output } = run.usage;
   /** @type {[string, string | null][]} */
   const facts = [
+    ["Version", run.version ? `v${run.version}` : null],
     ["First token", run.ttft_ms === null ? null : seconds(run.ttft_ms)],
     ["Speed", run.tokens_per_s === null ? null : `${Math.round(run.tokens_per_s * 10) / 10} tokens/s`],
     ["In", input === null || input === undefined ? null : input.toLocaleString()],
-    ["Out", output === null || output === undefined ? null : output.toLocaleString()],
+    ["Out", output === null || output === undefined || (output === 0 && run.text) ? null : output.toLocaleString()],
     ["Stop", run.stopReason ? stopWord(run.stopReason) : null],
     ["Model", run.model || null],
   ];

@@ -1,5 +1,5 @@
 /* The save form: what changed, a message proposed, Enter saves. */
-import { changedParts, proposedMessage } from "./changes.js";
+import { differences, proposedMessage } from "./changes.js";
 import { openDialog } from "./dialog.js";
 import { one } from "./dom.js";
 
@@ -28,10 +28,10 @@ export class SaveForm {
    * @param {Spec} current
    */
   open(saved, current) {
-    const parts = changedParts(saved, current);
+    const parts = differences(saved, current);
     this.message.value = proposedMessage(saved, current);
     one("[data-save-changes]", this.form).textContent =
-      parts.length === 0 ? "Nothing differs from the saved version." : `${saved ? "Changed" : "Holds"}: ${parts.join(", ")}.`;
+      parts.length === 0 ? "Nothing differs from the saved version." : `${parts.join("; ")}.`;
     this.#say("");
     openDialog(this.dialog);
   }

@@ -1,6 +1,6 @@
 /* <time datetime data-relative>: "3 minutes ago" in the viewer's words, the exact time on hover. */
 
-const words = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+const words = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "narrow" });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 

@@ -127,7 +127,7 @@ export class VariablesPanel {
     for (const name of names) this.#row(name).paint();
     this.root.hidden = names.length === 0;
     const { size } = this.unset;
-    one("[data-variables-note]", this.root).textContent = size > 0 ? `${names.length}, ${size} without a value` : String(names.length);
+    one("[data-variables-note]", this.root).textContent = size > 0 ? `${size} of ${names.length} without a value` : String(names.length);
   }
 
   /** @returns {Record<string, string>} the values that are given, of the variables in use */

@@ -60,7 +60,7 @@ export class Workbench {
   /** @param {string} id */
   async #openRun(id) {
     showPane(this.root, "output");
-    await this.output.open(id).catch(toastError);
+    await this.output.open(id, this.version?.number).catch(toastError);
   }
 
   async #loadHistory() {
@@ -174,7 +174,7 @@ export class Workbench {
     this.runKey = newKey();
     history.replaceState(null, "", `/prompts/${this.promptId}/versions/${number}/?run=${answer.id}`);
     showPane(this.root, "output");
-    this.output.follow(queuedRun(answer.id, this.saved?.model));
+    this.output.follow(queuedRun(answer.id, this.saved?.model, number));
   }
 
   async getCode() {
