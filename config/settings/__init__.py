@@ -236,7 +236,6 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {
     "max_retries": 2,
     "interval_start": 0.1,
     "interval_step": 0.2,
-    "timeout": 2,
 }
 # redis-py 8 times out a socket after 5 s by default, which ends a blocking pop of the same length.
 CELERY_BROKER_TRANSPORT_OPTIONS = {

@@ -29,7 +29,9 @@ def logging_config(level: str) -> dict[str, Any]:
             "django.security.DisallowedHost": {"level": "CRITICAL"},
             "httpx2": {"level": "WARNING"},
             "botocore": {"level": "WARNING"},
+            # Both name the arguments of each task.
             "celery.app.trace": {"level": "WARNING"},
+            "celery.worker.strategy": {"level": "WARNING"},
             "uvicorn.access": {"level": "WARNING", "handlers": [], "propagate": False},
         },
     }
