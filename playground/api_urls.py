@@ -2,17 +2,17 @@ from __future__ import annotations
 
 from django.urls import path
 
-from playground import api
+from playground.api import prompts, runs, versions
 
 urlpatterns = [
-    path("prompts", api.PromptList.as_view(), name="api-prompts"),
-    path("prompts/<uuid:prompt_id>", api.PromptDetail.as_view(), name="api-prompt"),
-    path("prompts/<uuid:prompt_id>/versions", api.VersionList.as_view(), name="api-versions"),
-    path("prompts/<uuid:prompt_id>/versions/<str:pointer>", api.VersionDetail.as_view(), name="api-version"),
-    path("prompts/<uuid:prompt_id>/versions/<str:pointer>/runs", api.RunList.as_view(), name="api-version-runs"),
+    path("prompts", prompts.PromptList.as_view(), name="api-prompts"),
+    path("prompts/<uuid:prompt_id>", prompts.PromptDetail.as_view(), name="api-prompt"),
+    path("prompts/<uuid:prompt_id>/versions", versions.VersionList.as_view(), name="api-versions"),
+    path("prompts/<uuid:prompt_id>/versions/<str:pointer>", versions.VersionDetail.as_view(), name="api-version"),
+    path("prompts/<uuid:prompt_id>/versions/<str:pointer>/runs", runs.RunList.as_view(), name="api-version-runs"),
     path(
         "prompts/<uuid:prompt_id>/versions/<str:pointer>/snippets/<str:language>",
-        api.Snippet.as_view(),
+        runs.Snippet.as_view(),
         name="api-snippet",
     ),
 ]

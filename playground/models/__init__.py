@@ -1,5 +1,6 @@
 from playground.models.body import Body
 from playground.models.branch import DEFAULT_BRANCH, Branch, BranchMove
+from playground.models.label import Label, LabelMove
 from playground.models.prompt import MAX_NAME_LENGTH, Prompt
 from playground.models.version import MAX_MESSAGE_LENGTH, Version, VersionRun
 
@@ -10,6 +11,8 @@ __all__ = [
     "Body",
     "Branch",
     "BranchMove",
+    "Label",
+    "LabelMove",
     "Prompt",
     "Version",
     "VersionRun",

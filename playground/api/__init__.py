@@ -1,0 +1,1 @@
+"""The REST calls on prompts, versions, branches and labels. Parse, call, answer."""

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import uuid
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from core.paging import NewestFirst
+from playground import access, services
+from playground.api.asking import IDEMPOTENCY_KEY, checked, idempotency_key, person
+from playground.models import Prompt
+from playground.serializers import PromptInput, PromptOutput
+
+
+class PromptList(APIView):
+    @extend_schema(
+        operation_id="prompts_list",
+        parameters=[
+            OpenApiParameter("q", OpenApiTypes.STR, description="Words in name or description."),
+            OpenApiParameter("tag", OpenApiTypes.STR),
+            OpenApiParameter("folder", OpenApiTypes.STR),
+            OpenApiParameter("cursor", OpenApiTypes.STR),
+            OpenApiParameter("limit", OpenApiTypes.INT),
+        ],
+        responses=PromptOutput(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        """My prompts, newest first."""
+        found = Prompt.objects.visible_to(person(request)).matching(request.query_params.get("q", ""))
+        for name, lookup in (("tag", "tags__contains"), ("folder", "folder")):
+            value = request.query_params.get(name)
+            if value is not None:
+                found = found.filter(**{lookup: [value] if name == "tag" else value})
+        pages = NewestFirst()
+        rows = pages.paginate_queryset(found.with_latest_number(), request)
+        return pages.get_paginated_response(PromptOutput(rows, many=True).data)
+
+    @extend_schema(
+        operation_id="prompts_create", request=PromptInput, responses={201: PromptOutput}, parameters=[IDEMPOTENCY_KEY]
+    )
+    def post(self, request: Request) -> Response:
+        """A new prompt."""
+        given = checked(PromptInput, request)
+        prompt = services.create_prompt(owner=person(request), idempotency_key=idempotency_key(request), **given)
+        return Response(PromptOutput(prompt).data, status=201)
+
+
+class PromptDetail(APIView):
+    @extend_schema(operation_id="prompts_read", responses=PromptOutput)
+    def get(self, request: Request, prompt_id: uuid.UUID) -> Response:
+        """One prompt."""
+        prompt = access.prompt_for(request.user, prompt_id)
+        return Response(PromptOutput(Prompt.objects.with_latest_number().get(pk=prompt.pk)).data)
+
+    @extend_schema(operation_id="prompts_update", request=PromptInput(partial=True), responses=PromptOutput)
+    def patch(self, request: Request, prompt_id: uuid.UUID) -> Response:
+        """Rename it, or change its description, tags or folder."""
+        prompt = access.prompt_for(request.user, prompt_id, access.CHANGE)
+        services.update_prompt(prompt=prompt, **checked(PromptInput, request, partial=True))
+        return Response(PromptOutput(Prompt.objects.with_latest_number().get(pk=prompt.pk)).data)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from core.errors import InvalidInput
+from core.paging import NewestFirst
+from playground import access, freezing, services, wire
+from playground import spec as specs
+from playground.api.asking import IDEMPOTENCY_KEY, POINTER, checked, idempotency_key, person, version_named
+from playground.models import Version
+from playground.serializers import SavedVersionOutput, VersionDetailOutput, VersionInput, VersionListOutput
+
+#: How long an answer for a pointer (a branch, `latest`) may be reused by its receiver: the stated staleness.
+POINTER_SECONDS = 5
+_FOR_EVER = "private, max-age=31536000, immutable"
+_FOR_A_MOMENT = f"private, max-age={POINTER_SECONDS}"
+
+
+class VersionList(APIView):
+    @extend_schema(
+        operation_id="versions_list",
+        parameters=[OpenApiParameter("cursor", OpenApiTypes.STR), OpenApiParameter("limit", OpenApiTypes.INT)],
+        responses=VersionListOutput(many=True),
+    )
+    def get(self, request: Request, prompt_id: uuid.UUID) -> Response:
+        """The versions of a prompt, newest first."""
+        prompt = access.prompt_for(request.user, prompt_id)
+        versions = Version.objects.filter(prompt=prompt).select_related("author", "parent").prefetch_related("heads")
+        pages = NewestFirst()
+        rows = pages.paginate_queryset(versions.defer("spec"), request)
+        return pages.get_paginated_response(VersionListOutput(rows, many=True).data)
+
+    @extend_schema(
+        operation_id="versions_create",
+        request=VersionInput,
+        responses={201: SavedVersionOutput},
+        parameters=[IDEMPOTENCY_KEY],
+    )
+    def post(self, request: Request, prompt_id: uuid.UUID) -> Response:
+        """Save a version. Never refused because somebody saved first: then `forked` is true."""
+        prompt = access.prompt_for(request.user, prompt_id, access.CHANGE)
+        given = checked(VersionInput, request)
+        saved = services.save_version(
+            author=person(request),
+            prompt=prompt,
+            spec=specs.parse(given["spec"]),
+            parent=version_named(prompt, given.get("parent"), field="parent"),
+            branch=given["branch"],
+            message=given["message"],
+            idempotency_key=idempotency_key(request),
+        )
+        version = saved.version
+        body = {
+            "id": version.pk,
+            "number": version.number,
+            "parent": version.parent.number if version.parent else None,
+            "branch": saved.branch,
+            "digest": version.digest_hex,
+            "forked": saved.forked,
+        }
+        return Response(SavedVersionOutput(body).data, status=201)
+
+
+class VersionDetail(APIView):
+    @extend_schema(
+        operation_id="versions_read",
+        parameters=[POINTER, OpenApiParameter("include", OpenApiTypes.STR, enum=["texts"])],
+        responses=VersionDetailOutput,
+    )
+    def get(self, request: Request, prompt_id: uuid.UUID, pointer: str) -> HttpResponse:
+        """One version. A number is cacheable for ever; `latest` and branches for a few seconds."""
+        prompt = access.prompt_for(request.user, prompt_id)
+        version = access.version_of(prompt, pointer)
+        texts = _included(request)
+        etag = f'"{version.digest_hex}.{version.number}{".texts" if texts else ""}"'
+        cache = _FOR_EVER if access.is_pinned(pointer) else _FOR_A_MOMENT
+        headers = {"ETag": etag, "Cache-Control": cache, "Vary": "Cookie, Authorization"}
+        if etag in [tag.strip() for tag in request.headers.get("If-None-Match", "").split(",")]:
+            return HttpResponse(status=304, headers=headers)
+        spec = freezing.thaw(version) if texts else freezing.with_lengths(version)
+        context = {"spec": spec, "variables_used": wire.used_names(spec) if texts else None}
+        return Response(VersionDetailOutput(version, context=context).data, headers=headers)
+
+
+def _included(request: Request) -> bool:
+    include = request.query_params.get("include", "")
+    if include not in ("", "texts"):
+        raise InvalidInput("Only `texts` can be included.", field="include")
+    return include == "texts"
