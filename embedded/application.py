@@ -1,0 +1,99 @@
+"""The application's own processes: web, worker, scheduler, and the commands that run before them."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+import httpx2
+
+from embedded.folder import DataFolder
+from embedded.model import answers
+from embedded.service import Job, NotReady, Service, nothing, python
+
+ROOT = Path(__file__).resolve().parent.parent
+#: Seconds that an open stream may go on after the stop signal.
+DRAIN_S = 4
+WORKER_THREADS = 16
+
+
+def local_address(host: str, port: int) -> str:
+    """Where this machine reaches a server that listens on `host`."""
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - a comparison, not a binding
+        host = "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def web(*, host: str, port: int, environment: Mapping[str, str], after: tuple[str, ...]) -> Service:
+    options = {
+        "--host": host,
+        "--port": str(port),
+        "--loop": "uvloop",
+        "--http": "httptools",
+        "--timeout-graceful-shutdown": str(DRAIN_S),
+    }
+    return Service(
+        name="web",
+        title="Web",
+        # The application writes its own request log, without query strings.
+        command=python("-m", "uvicorn", "config.asgi:application", *_words(options), "--no-access-log"),
+        environment=environment,
+        probe=partial(answers, f"{local_address(host, port)}/healthz"),
+        after=after,
+        folder=ROOT,
+        stop_within_s=DRAIN_S + 1,
+        rank=40,
+    )
+
+
+def worker(*, web_address: str, environment: Mapping[str, str], after: tuple[str, ...]) -> Service:
+    options = {"--pool": "threads", "--concurrency": str(WORKER_THREADS), "--loglevel": "INFO"}
+    return Service(
+        name="worker",
+        title="Worker",
+        # Alone in its cluster: there is nobody to mingle or gossip with, and both delay the start.
+        command=python(
+            "-m", "celery", "-A", "config", "worker", *_words(options), "--without-mingle", "--without-gossip"
+        ),
+        environment=environment,
+        probe=partial(worker_beats, f"{web_address}/readyz"),
+        after=after,
+        folder=ROOT,
+        stop_within_s=DRAIN_S + 1,
+        rank=40,
+    )
+
+
+def worker_beats(url: str) -> None:
+    """Whether the web application sees the worker's heartbeat; /readyz may be a 503 for other reasons."""
+    try:
+        checks = httpx2.get(url, timeout=5).json()["checks"]
+    except (httpx2.HTTPError, ValueError, KeyError) as error:
+        raise NotReady(f"{url}: {error}") from error
+    if checks.get("worker") != "ok":
+        raise NotReady(f"worker: {checks.get('worker')}")
+
+
+def beat(folder: DataFolder, *, environment: Mapping[str, str], after: tuple[str, ...]) -> Service:
+    """The scheduler opens no port: it is ready when it runs, and supervisord sees to that."""
+    schedule = str(folder.run / "celerybeat-schedule")
+    return Service(
+        name="beat",
+        title="Scheduler",
+        command=python("-m", "celery", "-A", "config", "beat", "--schedule", schedule, "--pidfile=", "--loglevel=INFO"),
+        environment=environment,
+        probe=nothing,
+        after=after,
+        folder=ROOT,
+        stop_within_s=3,
+        rank=40,
+    )
+
+
+def command(name: str, title: str, *words: str, environment: Mapping[str, str], after: tuple[str, ...]) -> Job:
+    """One of the project's own management commands, as a step of the start."""
+    manage = python(str(ROOT / "manage.py"), *words)
+    return Job(name=name, title=title, command=manage, environment=environment, after=after, folder=ROOT)
+
+
+def _words(options: Mapping[str, str]) -> list[str]:
+    return [word for pair in options.items() for word in pair]
