@@ -19,13 +19,26 @@ MAX_DEPTH = 4
 
 
 @dataclass(frozen=True, kw_only=True)
+class Words:
+    """A piece of a sentence: text, or what stood between backticks."""
+
+    text: str
+    code: bool
+
+
+def words(sentence: str) -> tuple[Words, ...]:
+    """`sentence` cut at its backticks, so that a page can set the names in it as code."""
+    return tuple(Words(text=piece, code=number % 2 == 1) for number, piece in enumerate(sentence.split("`")) if piece)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Field:
     """A parameter, or a part of a body: `messages[].role`."""
 
     name: str
     type: str
     required: bool
-    description: str
+    description: tuple[Words, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +55,7 @@ class Call:
     method: str
     path: str
     summary: str
-    description: str
+    description: tuple[Words, ...]
     public: bool
     parameters: tuple[Field, ...]
     body: tuple[Field, ...]
@@ -79,8 +92,8 @@ class _Reader:
             anchor=operation.get("operationId", f"{method}{path}").replace("/", "-"),
             method=method.upper(),
             path=path,
-            summary=operation.get("summary") or operation.get("operationId", "").replace("_", " "),
-            description=operation.get("description", ""),
+            summary=operation.get("summary") or operation.get("operationId", "").replace("_", " ").capitalize(),
+            description=words(operation.get("description", "")),
             public={} in operation.get("security", []),
             parameters=tuple(self._parameters(operation)),
             body=tuple(self._fields(body)),
@@ -95,7 +108,7 @@ class _Reader:
                 name=parameter["name"],
                 type=f"{self._type(parameter.get('schema', {}))}, {where}",
                 required=parameter.get("required", False),
-                description=parameter.get("description", ""),
+                description=words(parameter.get("description", "")),
             )
 
     def _answers(self, operation: Schema) -> Iterator[Answer]:
@@ -132,7 +145,7 @@ class _Reader:
                 name=path,
                 type=self._type(part),
                 required=name in required,
-                description=resolved.get("description", ""),
+                description=words(resolved.get("description", "")),
             )
             yield from self._fields(resolved, path, depth + 1)
 

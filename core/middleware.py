@@ -15,7 +15,7 @@ log = logging.getLogger("playground.request")
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
-#: Asked every few seconds by machines; a log line each would drown the rest.
+#: Asked every few seconds by machines; a log line each would drown the rest, like one for each static file (no route).
 QUIET_ROUTES = frozenset({"healthz", "readyz", "metrics"})
 
 
@@ -40,7 +40,7 @@ class RequestLogMiddleware:
         match = request.resolver_match
         route = match.route if match else "unmatched"
         metrics.REQUEST_SECONDS.labels(request.method or "", route, response.status_code).observe(seconds)
-        if match and match.url_name in QUIET_ROUTES and response.status_code < 400:
+        if response.status_code < 400 and (match is None or match.url_name in QUIET_ROUTES):
             return
         user = getattr(request, "user", None)
         log.info(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from config.api_reference import Call, read_sections
+from config.api_reference import Call, Words, read_sections, words
 from config.operations import api_schema
 
 SCHEMA: dict[str, Any] = {
@@ -71,11 +71,19 @@ def test_a_call_is_named_with_its_parameters_and_answers(call: Call) -> None:
 def test_nested_fields_have_their_path(call: Call) -> None:
     fields = {field.name: field for field in call.body}
 
-    assert fields["name"].description == "What it's called"
+    assert fields["name"].description == words("What it's called")
     assert fields["parts[].kind"].type == '"a" | "b"'
     assert fields["parts[].size"].type == "integer or null"
     assert fields["parts[].kind"].required
     assert not fields["parts[].size"].required
+
+
+def test_what_stands_between_backticks_is_code() -> None:
+    assert words("Use `name`.") == (
+        Words(text="Use ", code=False),
+        Words(text="name", code=True),
+        Words(text=".", code=False),
+    )
 
 
 def test_a_schema_that_holds_itself_ends(call: Call) -> None:
