@@ -39,7 +39,5 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_GET
 def keys(request: HttpRequest) -> HttpResponse:
     mine = ApiKey.objects.of(_person(request)).usable().order_by("-created_at")
-    rows = [
-        {"key": key, "scopes": ", ".join(Scope(scope).label.lower() for scope in key.scopes)} for key in mine
-    ]
+    rows = [{"key": key, "scopes": ", ".join(Scope(scope).label for scope in key.scopes)} for key in mine]
     return render(request, "accounts/keys.html", {"place": "account", "rows": rows, "scopes": list(Scope)})

@@ -1,14 +1,20 @@
 /* The save form: what changed, a message proposed, Enter saves. */
+import { ApiError } from "./api.js";
 import { differences, proposedMessage } from "./changes.js";
 import { openDialog } from "./dialog.js";
 import { one } from "./dom.js";
+import { toastError } from "./toast.js";
 
 /** @typedef {import("./spec.js").Spec} Spec */
 
 export class SaveForm {
-  /** @param {(message: string) => Promise<unknown>} save rejects with the error to show */
-  constructor(save) {
+  /**
+   * @param {(message: string) => Promise<unknown>} save
+   * @param {(error: unknown) => boolean} placeError shows an error in the editor, if it is about something there
+   */
+  constructor(save, placeError) {
     this.save = save;
+    this.placeError = placeError;
     this.dialog = one("#save", document, HTMLDialogElement);
     this.form = one("[data-save-form]", this.dialog, HTMLFormElement);
     this.message = one("input[name=message]", this.form, HTMLInputElement);
@@ -43,6 +49,17 @@ export class SaveForm {
     problem.hidden = !text;
   }
 
+  /** @param {Error} error */
+  #failed(error) {
+    this.dialog.close();
+    if (this.placeError(error)) {
+      toastError(error);
+      return;
+    }
+    this.#say(error instanceof ApiError ? error.sentence : error.message);
+    openDialog(this.dialog);
+  }
+
   async #submit() {
     if (this.busy) return;
     this.busy = true;
@@ -50,7 +67,7 @@ export class SaveForm {
       await this.save(this.message.value);
       this.dialog.close();
     } catch (error) {
-      this.#say(/** @type {Error} */ (error).message);
+      this.#failed(/** @type {Error} */ (error));
     }
     this.busy = false;
   }

@@ -38,7 +38,7 @@ export class Workbench {
     this.history = new History(one("[data-history]", root), page.prompt.id);
     this.branches = new BranchMenu(page.prompt.id);
     this.output = new Output(one("[data-output]", root, HTMLElement), () => this.#paintRun());
-    this.saveForm = new SaveForm((message) => this.save(message));
+    this.saveForm = new SaveForm((message) => this.save(message), (error) => this.#placeError(error));
     this.code = new CodeDialog();
     // One key for one wish to save or run, so that trying again after a cut connection makes nothing twice.
     this.saveKey = newKey();
@@ -101,7 +101,7 @@ export class Workbench {
   }
 
   /**
-   * Saves what the editor holds as a version. Rejects with the server's reason, shown where it belongs.
+   * Saves what the editor holds as a version. Rejects with the server's reason.
    * @param {string} message
    */
   async save(message) {
@@ -109,7 +109,6 @@ export class Workbench {
     const body = { spec, parent: this.version?.number ?? null, branch: this.branch, message };
     const answer = await create(`prompts/${this.promptId}/versions`, body, this.saveKey).catch((error) => {
       if (error instanceof ApiError && error.status > 0) this.saveKey = newKey();
-      if (error instanceof ApiError && this.form.showError(error)) document.querySelector("dialog[open]")?.dispatchEvent(new Event("cancel"));
       throw error;
     });
     this.saveKey = newKey();
@@ -144,6 +143,17 @@ export class Workbench {
     notice(text, { tone: "warn", name: "forked", actions: head ? [{ label: `Open version ${head}`, action: open }] : [] });
   }
 
+  /**
+   * Shows an error at the field or block it is about.
+   * @param {unknown} error
+   * @returns {boolean} whether there is such a place
+   */
+  #placeError(error) {
+    if (!(error instanceof ApiError) || !this.form.showError(error)) return false;
+    showPane(this.root, "editor");
+    return true;
+  }
+
   /** Runs the version; what is not saved is saved first, and that is said. */
   async run() {
     if (this.busy || this.output.isRunning) return;
@@ -156,8 +166,8 @@ export class Workbench {
     }
     this.busy = true;
     await this.#runNow().catch((error) => {
-      if (!(error instanceof ApiError) || !this.form.showError(error)) toastError(error);
-      else toast(error.sentence, { tone: "bad" });
+      toastError(error);
+      this.#placeError(error);
     });
     this.busy = false;
     this.#paintRun();
