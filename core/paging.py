@@ -1,13 +1,13 @@
 """Lists of the API: newest first, `{"results", "next"}`, continued by a cursor that is the last id shown.
 
-Ids are UUIDv7, so their order is the order of creation, and rows added meanwhile shift nothing.
+Ids are UUIDv7 (or a counter), so their order is the order of creation, and rows added meanwhile shift nothing.
 """
 
 from __future__ import annotations
 
-import uuid
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
@@ -31,7 +31,7 @@ class NewestFirst(BasePagination):
         limit = self._limit(request.query_params.get("limit"))
         cursor = request.query_params.get("cursor")
         if cursor is not None:
-            queryset = queryset.filter(pk__lt=_as_id(cursor))
+            queryset = queryset.filter(pk__lt=_as_id(cursor, queryset.model))
         rows: list[Model] = list(queryset.order_by("-pk")[: limit + 1])
         self._next: str | None = None
         if len(rows) > limit:
@@ -79,8 +79,8 @@ class NewestFirst(BasePagination):
         return int(given)
 
 
-def _as_id(cursor: str) -> uuid.UUID:
+def _as_id(cursor: str, model: type[Model]) -> Any:
     try:
-        return uuid.UUID(cursor)
-    except ValueError as error:
+        return model._meta.pk.to_python(cursor)
+    except ValidationError as error:
         raise InvalidInput("This cursor does not come from a list's `next`.", field="cursor") from error

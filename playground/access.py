@@ -9,13 +9,11 @@ from django.contrib.auth.models import AnonymousUser
 from accounts.models import User
 from core.errors import NotAllowed, NotAuthenticated, NotFound
 from playground.models import Branch, Prompt, Version
+from playground.services.lines import LATEST
 
 VIEW = "playground.view_prompt"
 CHANGE = "playground.change_prompt"
 RUN = "playground.run_prompt"
-
-#: `latest` is computed, never stored: the newest version of the default branch's prompt, whatever its branch.
-LATEST = "latest"
 
 
 def signed_in(user: User | AnonymousUser) -> User:
@@ -37,9 +35,10 @@ def prompt_for(user: User | AnonymousUser, prompt_id: uuid.UUID, permission: str
 
 
 def version_of(prompt: Prompt, pointer: str | int) -> Version:
-    """The version that a number, `latest` or a branch name stands for. Raises NotFound.
+    """The version that a number, `latest`, a label or a branch stands for. Raises NotFound.
 
-    Numbers and names cannot be mixed up: a branch of digits only is refused by the database.
+    `latest` is the newest version, computed and never stored. A label goes before a branch of the same name. Numbers
+    and names cannot be mixed up: a name of digits only is refused by the database.
     """
     versions = Version.objects.select_related("author", "parent", "prompt").filter(prompt=prompt)
     text = str(pointer)
@@ -48,11 +47,24 @@ def version_of(prompt: Prompt, pointer: str | int) -> Version:
     elif text == LATEST:
         found = versions.recent_first().first()
     else:
-        head = Branch.objects.filter(prompt=prompt, name=text).values("head_id")
-        found = versions.filter(pk__in=head).first()
+        found = _named(prompt, text)
     if found is None:
         raise NotFound
     return found
+
+
+def _named(prompt: Prompt, name: str) -> Version | None:
+    version = Version.objects.select_related("author", "parent", "prompt")
+    label = version.filter(prompt=prompt, labels__name=name).first()
+    return label or version.filter(prompt=prompt, heads__name=name).first()
+
+
+def branch_of(prompt: Prompt, name: str) -> Branch:
+    """A branch by name, with its head. Raises NotFound."""
+    branch = Branch.objects.select_related("head", "head__parent").filter(prompt=prompt, name=name).first()
+    if branch is None:
+        raise NotFound
+    return branch
 
 
 def is_pinned(pointer: str) -> bool:

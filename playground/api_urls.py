@@ -2,17 +2,26 @@ from __future__ import annotations
 
 from django.urls import path
 
-from playground.api import prompts, runs, versions
+from playground.api import pointers, prompts, runs, trees, versions
+
+PROMPT = "prompts/<uuid:prompt_id>"
+VERSION = f"{PROMPT}/versions/<str:pointer>"
+BRANCH = f"{PROMPT}/branches/<str:name>"
+LABEL = f"{PROMPT}/labels/<str:name>"
 
 urlpatterns = [
     path("prompts", prompts.PromptList.as_view(), name="api-prompts"),
-    path("prompts/<uuid:prompt_id>", prompts.PromptDetail.as_view(), name="api-prompt"),
-    path("prompts/<uuid:prompt_id>/versions", versions.VersionList.as_view(), name="api-versions"),
-    path("prompts/<uuid:prompt_id>/versions/<str:pointer>", versions.VersionDetail.as_view(), name="api-version"),
-    path("prompts/<uuid:prompt_id>/versions/<str:pointer>/runs", runs.RunList.as_view(), name="api-version-runs"),
-    path(
-        "prompts/<uuid:prompt_id>/versions/<str:pointer>/snippets/<str:language>",
-        runs.Snippet.as_view(),
-        name="api-snippet",
-    ),
+    path(PROMPT, prompts.PromptDetail.as_view(), name="api-prompt"),
+    path(f"{PROMPT}/tree", trees.Tree.as_view(), name="api-tree"),
+    path(f"{PROMPT}/versions", versions.VersionList.as_view(), name="api-versions"),
+    path(VERSION, versions.VersionDetail.as_view(), name="api-version"),
+    path(f"{VERSION}/runs", runs.RunList.as_view(), name="api-version-runs"),
+    path(f"{VERSION}/snippets/<str:language>", runs.Snippet.as_view(), name="api-snippet"),
+    path(f"{PROMPT}/branches", pointers.BranchList.as_view(), name="api-branches"),
+    path(f"{BRANCH}/move", pointers.BranchMoveView.as_view(), name="api-branch-move"),
+    path(f"{BRANCH}/undo", pointers.BranchUndo.as_view(), name="api-branch-undo"),
+    path(f"{BRANCH}/redo", pointers.BranchRedo.as_view(), name="api-branch-redo"),
+    path(f"{PROMPT}/labels", pointers.LabelList.as_view(), name="api-labels"),
+    path(LABEL, pointers.LabelDetail.as_view(), name="api-label"),
+    path(f"{LABEL}/history", pointers.LabelHistory.as_view(), name="api-label-history"),
 ]

@@ -97,3 +97,60 @@ class RunInput(serializers.Serializer[Any]):
 class QueuedRunOutput(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     status = serializers.CharField()
+
+
+class BranchOutput(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    head = serializers.IntegerField(source="head.number")
+
+
+class BranchInput(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=1000, trim_whitespace=False)
+    at = serializers.JSONField(required=False, allow_null=True, help_text="Number or id; default: the head of main.")
+
+
+class BranchMoveInput(serializers.Serializer[Any]):
+    to = serializers.JSONField(help_text="Number or id of the version to become the head.")
+    expected = serializers.JSONField(help_text="Number or id of the head as you know it.")
+
+
+class ExpectedInput(serializers.Serializer[Any]):
+    expected = serializers.JSONField(
+        required=False, allow_null=True, help_text="Number or id of the head as you know it; default: whatever it is."
+    )
+
+
+class LabelOutput(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    version = serializers.IntegerField(source="version.number", allow_null=True, default=None)
+    updated_at = serializers.DateTimeField()
+
+
+class LabelInput(serializers.Serializer[Any]):
+    version = serializers.JSONField(help_text="Number or id of the version to point at.")
+    expected = serializers.JSONField(
+        required=False, allow_null=True, help_text="If given: where it points as you know it (null: nowhere), else 409."
+    )
+
+
+class MoveOutput(serializers.Serializer[Any]):
+    actor = serializers.CharField(source="actor.label", allow_null=True, default=None)
+    from_version = serializers.IntegerField(source="from_version.number", allow_null=True, default=None)
+    to_version = serializers.IntegerField(source="to_version.number", allow_null=True, default=None)
+    created_at = serializers.DateTimeField()
+
+
+class TreeNodeOutput(serializers.Serializer[Any]):
+    number = serializers.IntegerField()
+    id = serializers.UUIDField()
+    parents = serializers.ListField(child=serializers.IntegerField(), help_text="The second one was merged in.")
+    lane = serializers.IntegerField(help_text="Column in the drawing, 0 is leftmost.")
+    author = serializers.CharField(allow_null=True)
+    message = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+
+class TreeOutput(serializers.Serializer[Any]):
+    nodes = TreeNodeOutput(many=True, help_text="Newest first.")
+    branches = BranchOutput(many=True)
+    labels = LabelOutput(many=True)

@@ -36,6 +36,9 @@ class Version(models.Model):
     parent = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="children", db_constraint=False
     )
+    merged_parent = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_constraint=False
+    )
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     message = models.CharField(max_length=MAX_MESSAGE_LENGTH, blank=True)
     model = models.CharField(max_length=200)
@@ -51,6 +54,10 @@ class Version(models.Model):
             models.UniqueConstraint(fields=["prompt", "id"], name="version_of_its_prompt"),
             models.CheckConstraint(condition=Q(number__gte=1), name="version_numbers_start_at_1"),
             models.CheckConstraint(condition=~Q(parent=F("id")), name="version_is_not_its_parent"),
+            models.CheckConstraint(
+                condition=Q(merged_parent=None) | Q(parent__isnull=False) & ~Q(merged_parent=F("parent")),
+                name="version_merges_another_line",
+            ),
         ]
         triggers = [insert_only("version_insert_only", what="a version", person="author_id")]
 
