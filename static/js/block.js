@@ -71,6 +71,7 @@ export class Block {
     const kind = this.isJson ? "Content blocks, as JSON. " : "";
     note.textContent = kind + this.editor.note;
     note.hidden = note.textContent === "";
+    note.classList.toggle("is-warn", this.editor.lines.mixed);
   }
 
   /** The content as the API takes it; undefined when there is none (an empty system text). */

@@ -30,7 +30,8 @@ export class BranchMenu {
     this.button.hidden = branches.length === 0;
     this.button.title = current ? `Branch ${current}` : "This version is not the head of a branch";
     one("[data-branch-name]", this.button).textContent = current || "earlier";
-    const links = branches.map(({ name, head }) => {
+    const mainFirst = [...branches].sort((a, b) => Number(b.name === "main") - Number(a.name === "main"));
+    const links = mainFirst.map(({ name, head }) => {
       const attributes = { class: "menu-item", href: `/prompts/${this.promptId}/versions/${head}/`, "aria-current": name === current && "true" };
       return el("a", attributes, icon("git-branch"), el("bdi", { class: "truncate" }, name), el("span", { class: "faint numeric" }, `v${head}`));
     });

@@ -3,7 +3,6 @@ import { ApiError } from "./api.js";
 import { differences, proposedMessage } from "./changes.js";
 import { openDialog } from "./dialog.js";
 import { one } from "./dom.js";
-import { toastError } from "./toast.js";
 
 /** @typedef {import("./spec.js").Spec} Spec */
 
@@ -52,10 +51,7 @@ export class SaveForm {
   /** @param {Error} error */
   #failed(error) {
     this.dialog.close();
-    if (this.placeError(error)) {
-      toastError(error);
-      return;
-    }
+    if (this.placeError(error)) return;
     this.#say(error instanceof ApiError ? error.sentence : error.message);
     openDialog(this.dialog);
   }

@@ -38,6 +38,12 @@ export function toast(text, { tone = "good", more = "" } = {}) {
   if (tone !== "bad") setTimeout(() => dismiss(box), STAYS_MS);
 }
 
+/** Removes what earlier actions said: a new one begins. */
+export function clearToasts() {
+  region().replaceChildren();
+  lift();
+}
+
 /**
  * Says what a failed action said of itself.
  * @param {unknown} error

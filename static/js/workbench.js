@@ -12,7 +12,7 @@ import { queuedRun } from "./run_stream.js";
 import { SaveForm } from "./save_form.js";
 import { newSpec, sameSpec } from "./spec.js";
 import { SpecForm } from "./spec_form.js";
-import { toast, toastError } from "./toast.js";
+import { clearToasts, toast, toastError } from "./toast.js";
 
 /** @typedef {import("./spec.js").Spec} Spec */
 /** @typedef {{prompt: {id: string, name: string}, version: {id: string, number: number} | null, spec: Spec | null, canChange: boolean}} Page */
@@ -31,6 +31,8 @@ export class Workbench {
     /** What the open version holds; null before the first. @type {Spec | null} */
     this.saved = page.spec;
     this.branch = "main";
+    /** Whether the open version was the head of its branch when the history was read. */
+    this.wasHead = false;
     this.isDirty = false;
     this.busy = false;
     this.form = new SpecForm(root, afterQuiet(() => this.#changed(), QUIET_MS));
@@ -68,6 +70,7 @@ export class Workbench {
     await this.history.load(number);
     const at = this.history.branchAt(number);
     if (at) this.branch = at;
+    this.wasHead = at !== "";
     this.branches.show(at, this.history.branches);
   }
 
@@ -105,6 +108,7 @@ export class Workbench {
    * @param {string} message
    */
   async save(message) {
+    clearToasts();
     const spec = this.form.refresh();
     const body = { spec, parent: this.version?.number ?? null, branch: this.branch, message };
     const answer = await create(`prompts/${this.promptId}/versions`, body, this.saveKey).catch((error) => {
@@ -121,7 +125,7 @@ export class Workbench {
    * @param {{id: string, number: number, branch: string, forked: boolean}} answer
    */
   #saved(spec, answer) {
-    const before = this.branch;
+    const before = { branch: this.branch, wasHead: this.wasHead };
     this.version = { id: answer.id, number: answer.number };
     this.saved = spec;
     this.branch = answer.branch;
@@ -133,12 +137,13 @@ export class Workbench {
   }
 
   /**
-   * @param {string} before the branch that was asked for
+   * @param {{branch: string, wasHead: boolean}} before the branch that was asked for
    * @param {{number: number, branch: string}} answer
    */
   #tellForked(before, answer) {
-    const head = this.history.branches.find(({ name }) => name === before)?.head;
-    const text = `Somebody saved version ${head ?? "?"} on ${before} first; yours is kept as version ${answer.number} on branch ${answer.branch}.`;
+    const head = this.history.branches.find(({ name }) => name === before.branch)?.head;
+    const reason = before.wasHead ? `Somebody saved version ${head} first` : `${before.branch} is already at version ${head}`;
+    const text = `${reason}; yours is kept as version ${answer.number} on branch ${answer.branch}.`;
     const open = () => location.assign(`/prompts/${this.promptId}/versions/${head}/`);
     notice(text, { tone: "warn", name: "forked", actions: head ? [{ label: `Open version ${head}`, action: open }] : [] });
   }
@@ -151,12 +156,14 @@ export class Workbench {
   #placeError(error) {
     if (!(error instanceof ApiError) || !this.form.showError(error)) return false;
     showPane(this.root, "editor");
+    toast("Nothing was saved. What is wrong is marked in the editor.", { tone: "bad" });
     return true;
   }
 
   /** Runs the version; what is not saved is saved first, and that is said. */
   async run() {
     if (this.busy || this.output.isRunning) return;
+    clearToasts();
     this.form.refresh();
     if (this.form.unset.size > 0) {
       toast(`Give a value to ${[...this.form.unset].join(", ")} first, or send it as empty text.`, { tone: "warn" });
@@ -166,8 +173,7 @@ export class Workbench {
     }
     this.busy = true;
     await this.#runNow().catch((error) => {
-      toastError(error);
-      this.#placeError(error);
+      if (!this.#placeError(error)) toastError(error);
     });
     this.busy = false;
     this.#paintRun();
