@@ -104,10 +104,11 @@ class EngineRefusedError(EngineError):
 
 
 class PromptTooLongError(EngineRefusedError):
-    """Sizes in tokens; `tokens` is None where the engine does not say."""
+    """Sizes in tokens; `tokens` is None where the engine does not say, and a lower bound where `is_bound`."""
 
     code = "prompt_too_long"
 
-    def __init__(self, *, tokens: int | None, context: int | None) -> None:
-        sizes = f": {tokens} tokens > {context} maximum" if tokens and context else ""
+    def __init__(self, *, tokens: int | None, context: int | None, is_bound: bool = False) -> None:
+        least = "at least " if is_bound else ""
+        sizes = f": {least}{tokens} tokens > {context} maximum" if tokens and context else ""
         super().__init__(f"prompt is too long{sizes}")

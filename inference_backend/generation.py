@@ -29,6 +29,8 @@ ATTEMPTS = 2
 # More than any chat template in use puts around one message.
 TEMPLATE_TOKENS_PER_TURN = 32
 TEMPLATE_TOKENS = 128
+# Vocabularies in use have tokens of up to 128 characters (runs of blanks and the like).
+LONGEST_TOKEN_BYTES = 512
 
 
 class Generation:
@@ -82,7 +84,14 @@ class Generation:
         """
         context = self._replica.ready_model().context
         request = self._request
-        if context is None or _most_tokens(request) + request.max_tokens <= context:
+        if context is None:
+            return request
+        size = _text_bytes(request)
+        if size > context * LONGEST_TOKEN_BYTES:
+            # Engines take many seconds to count megabytes, only to refuse them.
+            raise PromptTooLongError(tokens=size // LONGEST_TOKEN_BYTES, context=context, is_bound=True)
+        # What forced tools add to the prompt is not part of that size.
+        if not request.tools and size + _template_tokens(request) + request.max_tokens <= context:
             return request
         if not self._replica.engine.capabilities.count_tokens:
             return request
@@ -138,6 +147,7 @@ class Generation:
                     return
                 except TimeoutError as error:
                     raise EngineTimeoutError(f"The engine did not {waiting_for} in time.") from error
+                self._replica.note_sign_of_life()
                 if isinstance(event, TextDelta | ToolJson):
                     patience, waiting_for = self._timeouts.between_tokens_s, "continue its answer"
                 due = loop.time() + patience
@@ -156,11 +166,9 @@ class Generation:
         return Stopped(reason="context") if self._is_cut_to_context or stopped_early else stopped
 
 
-def _most_tokens(request: GenerationRequest) -> int:
-    texts = [turn.text for turn in request.turns]
-    if request.system:
-        texts.append(request.system)
-    # A tool's schema is told to the model as well; whether it fits is then for the engine to count.
-    if request.tools:
-        return 2**62
-    return sum(len(text.encode()) for text in texts) + TEMPLATE_TOKENS + TEMPLATE_TOKENS_PER_TURN * len(texts)
+def _text_bytes(request: GenerationRequest) -> int:
+    return len((request.system or "").encode()) + sum(len(turn.text.encode()) for turn in request.turns)
+
+
+def _template_tokens(request: GenerationRequest) -> int:
+    return TEMPLATE_TOKENS + TEMPLATE_TOKENS_PER_TURN * (len(request.turns) + 1)

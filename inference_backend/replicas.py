@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Awaitable
 from typing import Literal, TypeVar
 
@@ -29,6 +30,7 @@ READY_POLL_S = 1.0
 DOWN_POLL_S = 0.25
 HEALTH_TIMEOUT_S = 5.0
 GOLDEN_TIMEOUT_S = 60.0
+SILENCE_S = 15.0
 # Whether an engine answers "healthy" says little: some do while loading, or with a broken device. So it has to speak.
 GOLDEN = GenerationRequest(
     turns=(Turn(role="user", text="What is the capital of France?"),), max_tokens=8, temperature=0.0
@@ -45,6 +47,7 @@ class Replica:
         self.reason = "not verified yet"
         self.served: ServedModel | None = None
         self._check_now = asyncio.Event()
+        self._alive_at = float("-inf")
 
     def ready_model(self) -> ServedModel:
         """What the engine serves. Raises EngineUnavailableError unless it is ready."""
@@ -58,6 +61,10 @@ class Replica:
     def suspect(self) -> None:
         """A request saw it fail: look now instead of at the next poll."""
         self._check_now.set()
+
+    def note_sign_of_life(self) -> None:
+        """A request heard from it: then a slow health check means that it is busy, not that it is gone."""
+        self._alive_at = time.monotonic()
 
     async def watch(self) -> None:
         """Verify, watch, verify again after every absence; until cancelled."""
@@ -74,6 +81,9 @@ class Replica:
     async def _recheck(self) -> None:
         try:
             await _within(HEALTH_TIMEOUT_S, self.engine.check_health())
+        except EngineTimeoutError as error:
+            if time.monotonic() - self._alive_at > SILENCE_S:
+                self._enter("down", error.message)
         except BackendError as error:
             self._enter("down", error.message)
 

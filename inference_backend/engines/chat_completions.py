@@ -32,7 +32,7 @@ from inference_backend.errors import (
     PromptTooLongError,
 )
 
-CONTROL_TIMEOUT_S = 10.0
+CONTROL_TIMEOUT_S = 30.0
 ERROR_BODY_LIMIT = 64 * 1024
 MAX_MAX_TOKENS = 2**31 - 1
 _FINISH: dict[str, StopReason] = {

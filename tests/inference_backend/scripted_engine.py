@@ -184,22 +184,24 @@ class ScriptedEngine:
                 return
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
         for step in steps:
-            match step:
-                case Send(data=data):
-                    connection.sendall(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-                case Pause(seconds=seconds):
-                    time.sleep(seconds)
-                case End():
-                    connection.sendall(b"0\r\n\r\n")
-                case Reset():
-                    _reset(connection)
-                    return
-                case Hang():
-                    connection.settimeout(10)
-                    if connection.recv(1) == b"":
-                        self.caller_left.set()
-                case _:
-                    return
+            self._take(connection, step)
+
+    def _take(self, connection: socket.socket, step: Step) -> None:
+        match step:
+            case Send(data=data):
+                connection.sendall(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+            case Pause(seconds=seconds):
+                time.sleep(seconds)
+            case End():
+                connection.sendall(b"0\r\n\r\n")
+            case Reset():
+                _reset(connection)
+            case Hang():
+                connection.settimeout(10)
+                if connection.recv(1) == b"":
+                    self.caller_left.set()
+            case _:
+                connection.close()
 
 
 def _reset(connection: socket.socket) -> None:

@@ -63,7 +63,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     (message([{"type": "image", "source": {}}]), "messages.0.content.0: `image` is not supported by this model"),
     (
         message([{"type": "tool_use", "id": "1", "name": "look", "input": {}}]),
-        "messages.0.content.0: `tool_use` blocks",
+        "messages.0.content.0: `tool_use`",
     ),
     (GOOD | {"top_secret": 1}, "top_secret: Extra inputs are not permitted"),
     (GOOD | {"temperature": 1.5}, "temperature: Input should be less than or equal to 1"),
@@ -128,8 +128,13 @@ def test_text_reaches_the_engine_as_it_was_sent(backend: str, engine: ScriptedEn
 
 
 def test_three_megabytes_of_text_are_read(backend: str) -> None:
-    message = refusal(post(backend, globals()["message"]("word " * 600_000)), 400, "invalid_request_error")
-    assert message == "prompt is too long: 600000 tokens > 4096 maximum"
+    refused = refusal(post(backend, message("word " * 600_000)), 400, "invalid_request_error")
+    assert refused == "prompt is too long: at least 5859 tokens > 4096 maximum"
+
+
+def test_a_prompt_that_may_or_may_not_fit_is_counted(backend: str) -> None:
+    refused = refusal(post(backend, message("word " * 5_000)), 400, "invalid_request_error")
+    assert refused == "prompt is too long: 5000 tokens > 4096 maximum"
 
 
 def test_a_body_over_the_limit_is_too_large(backend: str) -> None:

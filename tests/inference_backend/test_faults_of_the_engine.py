@@ -34,7 +34,8 @@ GOOD: dict[str, Any] = {"model": MODEL, "max_tokens": 50, "messages": [{"role": 
 
 
 def create(client: anthropic.Anthropic) -> str:
-    [block] = client.messages.create(**GOOD).content
+    message: anthropic.types.Message = client.messages.create(**GOOD)
+    [block] = message.content
     assert block.type == "text"
     return block.text
 
@@ -110,7 +111,7 @@ def test_an_answer_that_breaks_off_ends_in_an_error_event(
     engine: ScriptedEngine, scripted_client: anthropic.Anthropic, ending: Reset | Close | End
 ) -> None:
     engine.play(text("one"), text(" two"), Pause(0.05), ending)
-    said = []
+    said: list[str] = []
     with pytest.raises(anthropic.APIStatusError) as raised:
         said.extend(read_stream(scripted_client))
     assert raised.value.type == "api_error"
@@ -262,7 +263,7 @@ def test_a_stop_sequence_is_found_over_chunks_and_the_engine_is_let_go(
 ) -> None:
     engine.play(text("N "), text("O"), text(" P"), text(" Q"), text(" R"), Hang())
     message = scripted_client.messages.create(**GOOD, stop_sequences=["O P Q"])
-    assert message.content[0].text == "N "  # type: ignore[union-attr]
+    assert message.content[0].text == "N "
     assert (message.stop_reason, message.stop_sequence) == ("stop_sequence", "O P Q")
     assert engine.caller_left.wait(1)
 
@@ -272,7 +273,7 @@ def test_text_held_back_for_a_stop_sequence_is_delivered_at_the_end(
 ) -> None:
     engine.play(text("A"), text("B"), finish(), usage(5, 2), DONE, End())
     message = scripted_client.messages.create(**GOOD, stop_sequences=["BC"])
-    assert message.content[0].text == "AB"  # type: ignore[union-attr]
+    assert message.content[0].text == "AB"
     assert message.stop_reason == "end_turn"
 
 

@@ -1,3 +1,6 @@
+from collections.abc import Iterator
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +21,7 @@ def write_frame(lines: list[str], noise: str, end: str) -> str:
 def decode(data: bytes, cuts: list[int]) -> list[str]:
     decoder = FrameDecoder()
     borders = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
-    return [frame for start, end in zip(borders, borders[1:], strict=False) for frame in decoder.feed(data[start:end])]
+    return [frame for start, end in pairwise(borders) for frame in decoder.feed(data[start:end])]
 
 
 @given(st.lists(st.tuples(DATA_LINES, NOISE, LINE_ENDS), max_size=5), st.lists(st.integers(min_value=0), max_size=20))
@@ -47,15 +50,18 @@ def test_an_unfinished_frame_is_not_delivered() -> None:
 def test_a_frame_without_end_is_refused_before_it_fills_the_memory() -> None:
     decoder = FrameDecoder()
     with pytest.raises(EngineProtocolError):
-        for _ in range(10):
-            list(decoder.feed(b"data: " + b"x" * (MAX_FRAME_BYTES // 8)))
+        list(feed_often(decoder, b"data: " + b"x" * (MAX_FRAME_BYTES // 8)))
 
 
 def test_many_data_lines_without_end_are_refused_as_well() -> None:
     decoder = FrameDecoder()
     with pytest.raises(EngineProtocolError):
-        for _ in range(10):
-            list(decoder.feed(b"data: " + b"x" * (MAX_FRAME_BYTES // 8) + b"\n"))
+        list(feed_often(decoder, b"data: " + b"x" * (MAX_FRAME_BYTES // 8) + b"\n"))
+
+
+def feed_often(decoder: FrameDecoder, chunk: bytes) -> Iterator[str]:
+    for _ in range(10):
+        yield from decoder.feed(chunk)
 
 
 def test_text_that_is_not_utf8_is_refused() -> None:

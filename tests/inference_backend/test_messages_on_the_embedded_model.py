@@ -1,6 +1,7 @@
 """The official SDK against the real model. Order, counts and shapes; never speed, never wisdom."""
 
 import json
+from typing import Any
 
 import anthropic
 import pytest
@@ -11,7 +12,7 @@ from tests.inference_backend.running import EMBEDDED_MODEL, SERVICE_KEY
 pytestmark = pytest.mark.model
 
 OLD = {"anthropic-version": "2023-06-01"}
-GREEDY = {"extra_headers": OLD, "extra_body": {"temperature": 0.0}}
+GREEDY: dict[str, Any] = {"extra_headers": OLD, "extra_body": {"temperature": 0.0}}
 QUESTION = "What is the capital of France? Answer in one sentence."
 WEATHER = {
     "name": "get_weather",
@@ -26,13 +27,13 @@ WEATHER = {
 TIME = {"name": "get_time", "input_schema": {"type": "object", "properties": {}, "additionalProperties": False}}
 
 
-def ask(client: anthropic.Anthropic, content: str = QUESTION, **more: object) -> anthropic.types.Message:
-    defaults: dict[str, object] = {
+def ask(client: anthropic.Anthropic, content: str = QUESTION, **more: Any) -> anthropic.types.Message:
+    defaults: dict[str, Any] = {
         "model": EMBEDDED_MODEL,
         "max_tokens": 24,
         "messages": [{"role": "user", "content": content}],
     }
-    return client.messages.create(**(defaults | more))  # type: ignore[call-overload, no-any-return]
+    return client.messages.create(**(defaults | more))  # type: ignore[no-any-return]
 
 
 def said(message: anthropic.types.Message) -> str:
@@ -83,7 +84,7 @@ def test_a_stream_says_the_same_as_the_whole_message(client: anthropic.Anthropic
         model=EMBEDDED_MODEL,
         max_tokens=24,
         messages=[{"role": "user", "content": QUESTION}],
-        **GREEDY,  # type: ignore[arg-type]
+        **GREEDY,
     ) as stream:
         text = "".join(stream.text_stream)
         final = stream.get_final_message()
@@ -148,7 +149,7 @@ def test_a_stop_sequence_ends_a_stream_before_itself(client: anthropic.Anthropic
         max_tokens=24,
         messages=[{"role": "user", "content": QUESTION}],
         stop_sequences=["Paris"],
-        **GREEDY,  # type: ignore[arg-type]
+        **GREEDY,
     ) as stream:
         text = "".join(stream.text_stream)
         final = stream.get_final_message()
@@ -220,7 +221,7 @@ def test_a_forced_tool_streams_its_arguments(client: anthropic.Anthropic) -> Non
         messages=[{"role": "user", "content": "Weather in Paris?"}],
         tools=[WEATHER],  # type: ignore[list-item]
         tool_choice={"type": "any"},
-        **GREEDY,  # type: ignore[arg-type]
+        **GREEDY,
     ) as stream:
         kinds = [event.type for event in stream if event.type == "content_block_delta"]
         final = stream.get_final_message()
@@ -269,8 +270,8 @@ def test_a_nul_character_is_text_like_any_other(client: anthropic.Anthropic) -> 
 
 
 def test_tokens_are_counted_as_they_are_used(client: anthropic.Anthropic) -> None:
-    prompt = {"system": "Be kind.", "messages": [{"role": "user", "content": "Grüße 🙂"}]}
-    counted = client.messages.count_tokens(model=EMBEDDED_MODEL, **prompt)  # type: ignore[arg-type]
+    prompt: dict[str, Any] = {"system": "Be kind.", "messages": [{"role": "user", "content": "Grüße 🙂"}]}
+    counted = client.messages.count_tokens(model=EMBEDDED_MODEL, **prompt)
     assert counted.input_tokens == ask(client, max_tokens=1, **prompt).usage.input_tokens
 
 

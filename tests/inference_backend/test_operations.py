@@ -69,9 +69,9 @@ def test_a_request_is_one_json_line_without_its_text(engine: ScriptedEngine, pro
 
 
 def test_neither_prompts_nor_answers_nor_keys_reach_the_log(engine: ScriptedEngine, process: Process) -> None:
-    post = lambda body: httpx2.post(  # noqa: E731
-        f"{process.address}/v1/messages", json=body, headers=HEADERS, trust_env=False
-    )
+    def post(body: dict[str, Any]) -> None:
+        httpx2.post(f"{process.address}/v1/messages", json=body, headers=HEADERS, trust_env=False)
+
     post(GOOD)
     post(GOOD | {"max_tokens": "a private thought"})
     post(GOOD | {"a private thought": 1})

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +23,7 @@ def read_in_chunks(text: str, sequences: list[str], cuts: list[int]) -> tuple[st
     matcher = StopMatcher(sequences)
     borders = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
     said = ""
-    for start, end in zip(borders, borders[1:], strict=False):
+    for start, end in pairwise(borders):
         match = matcher.feed(text[start:end])
         said += match.text
         if match.sequence is not None:
