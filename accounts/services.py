@@ -149,6 +149,15 @@ def deactivate_account(*, account: User) -> User:
     return account
 
 
+def reactivate_account(*, account: User) -> User:
+    """Switch an account on again: keys that were not revoked work again."""
+    with transaction.atomic():
+        account.is_active = True
+        account.save(update_fields=["is_active"])
+        after_commit(key_mirror.mirror_account, account)
+    return account
+
+
 def _clean_name(name: str) -> str:
     clean = name.strip()
     if not 0 < len(clean) <= NAME_LENGTH or not clean.isprintable():

@@ -11,6 +11,8 @@ handler400 = "core.boundary.bad_request"
 handler403 = "core.boundary.forbidden"
 handler404 = "core.boundary.not_found"
 handler500 = "core.boundary.server_error"
+# Not one of Django's: allauth looks here when somebody tries too often.
+handler429 = "core.boundary.too_many_attempts"
 
 api = [
     path("", include("accounts.api_urls")),

@@ -126,6 +126,14 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return render(request, "500.html", {"request_id": request_id}, status=500)
 
 
+def too_many_attempts(request: HttpRequest) -> HttpResponse:
+    """For allauth, which counts attempts to sign in, sign up and reset. The longest count runs for five minutes."""
+    error = RateLimited("Too many attempts.", next_step="Wait a few minutes, then try again.", retry_after_s=300)
+    if wants_json(request):
+        return respond(request, error)
+    return finish(render(request, "429.html", {"request_id": requestid.current()}, status=429), error)
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     del exception
     return respond(request, NotFound())

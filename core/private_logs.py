@@ -24,6 +24,13 @@ class RouteInsteadOfPath(logging.Filter):
         return True
 
 
+class OnlyExceptions(logging.Filter):
+    """Django repeats each 5xx as an error; only one with a traceback says more than our own line of the request."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.exc_info is not None
+
+
 class PrivateJsonFormatter(JsonFormatter):
     """JSON lines whose tracebacks stop where PostgreSQL would go on with the values of the row."""
 

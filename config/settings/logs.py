@@ -12,6 +12,7 @@ def logging_config(level: str) -> dict[str, Any]:
         "filters": {
             "request_id": {"()": "core.requestid.RequestIdFilter"},
             "route": {"()": "core.private_logs.RouteInsteadOfPath"},
+            "exceptions": {"()": "core.private_logs.OnlyExceptions"},
         },
         "formatters": {
             "json": {
@@ -25,7 +26,7 @@ def logging_config(level: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # It logs each 4xx with its path, which can hold a token; our own request line has what is needed.
-            "django.request": {"level": "ERROR"},
+            "django.request": {"level": "ERROR", "filters": ["exceptions"]},
             "django.security.DisallowedHost": {"level": "CRITICAL"},
             "httpx2": {"level": "WARNING"},
             "botocore": {"level": "WARNING"},

@@ -88,7 +88,9 @@ def test_one_address_cannot_try_many_accounts(owner: User, settings: Settings) -
     response = sign_in("owner@example.com", PASSWORD)
 
     assert response.status_code == 429
+    assert response["Retry-After"] == "300"
     assert "Too many" in response.text
+    assert response["X-Request-ID"] in response.text
 
 
 def test_without_a_proxy_a_made_up_address_changes_nothing(owner: User, settings: Settings) -> None:

@@ -16,6 +16,8 @@ from rest_framework.test import APIClient
 
 from accounts import services
 from accounts.models import User
+from config import operations
+from config.readiness import Probe, Readiness
 from config.settings.logs import logging_config
 from tests.people import PASSWORD
 
@@ -152,6 +154,14 @@ def test_a_forged_host_is_not_repeated(log: io.StringIO) -> None:
     assert Client().get("/accounts/login/", headers={"Host": "planted.example"}).status_code == 400
 
     assert "planted.example" not in log.getvalue()
+
+
+def test_a_refusal_of_ours_is_one_line_and_no_alarm(log: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operations, "readiness", Readiness([Probe("worker", lambda: "no worker")]))
+
+    assert Client().get("/readyz").status_code == 503
+
+    assert [(line["name"], line["levelname"]) for line in lines(log)] == [("playground.request", "INFO")]
 
 
 def test_machines_that_ask_every_few_seconds_do_not_fill_the_log(log: io.StringIO) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts import services
-from accounts.models import User
+from accounts.management.lookup import account_of
 from core.errors import DomainError
 
 
@@ -23,10 +23,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        email = str(options["email"]).strip()
-        account = User.objects.filter(email=email.lower()).first()
-        if account is None:
-            raise CommandError(f"There is no account with the address {email}.")
+        account = account_of(options["email"])
         scopes = [scope.strip() for scope in options["scopes"].split(",")]
         try:
             _, plaintext = services.create_api_key(account=account, name=options["name"], scopes=scopes)
