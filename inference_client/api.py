@@ -57,7 +57,7 @@ class RunList(APIView):
                 raise InvalidInput(f"A status is one of {', '.join(RunStatus.values)}.", field="status")
             found = found.filter(status=status)
         if model is not None:
-            found = found.filter(model=model) if "\x00" not in model else found.none()
+            found = found.filter(model=model)
         pages = NewestFirst()
         rows = pages.paginate_queryset(found, request)
         return pages.get_paginated_response(RunListSerializer(rows, many=True).data)

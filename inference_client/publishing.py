@@ -13,12 +13,11 @@ from inference_client.events import STREAM_LENGTH, WHILE_RUNNING_S, Event, event
 #: One entry an interval at most; the first piece goes out at once.
 COALESCE_S = 0.025
 _PAUSE_AFTER_ERROR_S = 0.2
-_LAST_TRIES = 5
-_LAST_TRY_S = 2.0
+_CLOSE_WITHIN_S = 3.0
 
 
 class TextPublisher:
-    """`add` takes text and never waits; `pump` writes it, batch by batch; `close` writes the rest.
+    """`add` takes text and never waits; `pump` writes it, batch by batch, until `close`.
 
     While Redis is away the text waits here. If Redis comes back without the earlier text (it restarted), or with some
     of it twice (an answer to APPEND was lost), its length tells, and the whole text is stated anew with a `reset`.
@@ -33,10 +32,8 @@ class TextPublisher:
         self._characters = 0
         self._bytes = 0
         self._wake = asyncio.Event()
-
-    @property
-    def text(self) -> str:
-        return "".join(self._pieces)
+        self._closing = False
+        self._given_up = False
 
     def add(self, piece: str) -> None:
         if piece:
@@ -44,8 +41,8 @@ class TextPublisher:
             self._wake.set()
 
     async def pump(self) -> None:
-        """Write until cancelled."""
-        while True:
+        """Write until `close`. Not to be cancelled: redis-py loses a cancellation that meets it at work."""
+        while not self._given_up and not (self._closing and self._written == len(self._pieces)):
             await self._wake.wait()
             self._wake.clear()
             if await self._flush():
@@ -54,16 +51,12 @@ class TextPublisher:
                 self._wake.set()
                 await asyncio.sleep(_PAUSE_AFTER_ERROR_S)
 
-    async def close(self) -> None:
-        """Write what is left, trying for some seconds; what then is not in Redis is still in the run's row."""
-        for _ in range(_LAST_TRIES):
-            try:
-                async with asyncio.timeout(_LAST_TRY_S):
-                    if await self._flush():
-                        return
-            except TimeoutError:
-                return
-            await asyncio.sleep(_PAUSE_AFTER_ERROR_S)
+    async def close(self, pump: asyncio.Future[None]) -> None:
+        """Let `pump` write the rest, for 3 s; what is not in Redis then is still in the run's row."""
+        self._closing = True
+        self._wake.set()
+        await asyncio.wait({pump}, timeout=_CLOSE_WITHIN_S)
+        self._given_up = True
 
     async def _flush(self) -> bool:
         """Write the pieces that wait; False if Redis did not take them."""

@@ -71,9 +71,7 @@ async def _relayed(exchange: Exchange, publisher: TextPublisher) -> Outcome:
     try:
         return await exchange.run()
     finally:
-        pump.cancel()
-        await asyncio.wait({pump})
-        await publisher.close()
+        await publisher.close(pump)
 
 
 def _watch(run: Run, exchange: Exchange, future: concurrent.futures.Future[Outcome]) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import datetime as dt
 import functools
 import json
+import logging
 from collections.abc import AsyncIterator
 from typing import Any, Protocol
 
@@ -66,6 +67,8 @@ async def _limit_quiet(response: httpx2.Response) -> None:
 @functools.lru_cache(maxsize=4)
 def model_client(base_url: str, api_key: str) -> anthropic.AsyncAnthropic:
     """The SDK's client, shared by all streams. It never retries: only the task queue does, under the same run id."""
+    # At DEBUG the SDK logs whole requests: prompts. No setting may turn that on.
+    logging.getLogger("anthropic").setLevel(logging.WARNING)
     return anthropic.AsyncAnthropic(
         base_url=base_url,
         api_key=api_key or "none",

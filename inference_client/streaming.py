@@ -6,8 +6,8 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import AsyncIterator
-from typing import TypeVar
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any, TypeVar
 
 import redis
 import redis.asyncio
@@ -69,11 +69,10 @@ async def stream_events(run: Run, *, last_event_id: str | None, slot: str) -> As
         told = Follower(client, run, last_event_id).events()
         async for item in _with_pauses(told, KEEP_ALIVE_S):
             if item is None:
-                await _keep_slot(client, key, slot)
+                await _apart(_keep_slot(client, key, slot))
             yield frame(*item) if item is not None else KEEP_ALIVE
     finally:
-        await _leave_slot(client, key, slot)
-        await client.aclose()
+        await _apart(_leave_slot(client, key, slot))
 
 
 async def _with_pauses(items: AsyncIterator[Told], every_s: float) -> AsyncIterator[Told | None]:
@@ -121,3 +120,10 @@ async def _leave_slot(client: redis.asyncio.Redis, key: str, slot: str) -> None:
         await client.zrem(key, slot)
     except (redis.RedisError, OSError):
         return
+    finally:
+        await client.aclose()
+
+
+async def _apart(work: Coroutine[Any, Any, None]) -> None:
+    """Do `work` in a task of its own: redis-py loses a cancellation, and then the reader would never be gone."""
+    await asyncio.wait({asyncio.ensure_future(work)})

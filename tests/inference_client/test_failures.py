@@ -1,0 +1,148 @@
+"""From an upstream's error to a code, a sentence and the decision to try again; no server needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anthropic
+import httpx2
+import pytest
+
+from inference_client.failures import classify, plain_sentence, retry_delay_s
+from inference_client.models import RunStatus
+from inference_client.outcomes import Ending, Failure, Outcome, conclude
+
+REQUEST = httpx2.Request("POST", "http://upstream/v1/messages")
+
+
+def status_error(
+    status: int, kind: str = "", message: str = "told", *, details: Any = None, **headers: str
+) -> anthropic.APIStatusError:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    response = httpx2.Response(status, headers=named, request=REQUEST)
+    body = {"type": "error", "error": {"type": kind, "message": message, "details": details}}
+    return anthropic.APIStatusError("error", response=response, body=body)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "code"),
+    [
+        (400, "invalid_request_error", "invalid_request"),
+        (401, "authentication_error", "unauthorized"),
+        (403, "permission_error", "unauthorized"),
+        (404, "not_found_error", "invalid_request"),
+        (413, "request_too_large", "invalid_request"),
+        (408, "", "timeout"),
+        (429, "rate_limit_error", "rate_limited"),
+        (500, "api_error", "upstream_error"),
+        (502, "", "inference_unavailable"),
+        (503, "", "inference_unavailable"),
+        (504, "timeout_error", "timeout"),
+        (529, "overloaded_error", "upstream_overloaded"),
+        (200, "overloaded_error", "upstream_overloaded"),
+        (200, "rate_limit_error", "rate_limited"),
+        (200, "invalid_request_error", "invalid_request"),
+        (200, "something_new", "upstream_error"),
+        (200, "", "upstream_error"),
+    ],
+)
+def test_each_error_has_its_code(status: int, kind: str, code: str) -> None:
+    failure = classify(status_error(status, kind), begun=False)
+    assert failure.code == code
+    assert failure.message.strip()
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "retryable"),
+    [
+        (httpx2.ConnectError("x"), "inference_unavailable", False),
+        (httpx2.ConnectTimeout("x"), "inference_unavailable", False),
+        (httpx2.ReadTimeout("x"), "timeout", False),
+        (httpx2.RemoteProtocolError("x"), "inference_unavailable", True),
+        (httpx2.ReadError("x"), "inference_unavailable", True),
+    ],
+)
+def test_no_answer_is_told_apart_by_its_cause(error: Exception, code: str, retryable: bool) -> None:
+    wrapped = anthropic.APIConnectionError(request=REQUEST)
+    wrapped.__cause__ = error
+    failure = classify(wrapped, begun=False)
+    assert (failure.code, failure.retryable) == (code, retryable)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (httpx2.RemoteProtocolError("x"), "stream_cut"),
+        (httpx2.ReadError("x"), "stream_cut"),
+        (httpx2.ReadTimeout("x"), "timeout"),
+        (ValueError("x"), "upstream_error"),
+    ],
+)
+def test_an_answer_that_breaks_off_is_told_apart_by_how(error: Exception, code: str) -> None:
+    failure = classify(error, begun=True)
+    assert (failure.code, failure.retryable) == (code, False)
+
+
+@pytest.mark.parametrize(
+    ("error", "begun", "retryable"),
+    [
+        (status_error(529, "overloaded_error"), False, True),
+        (status_error(529, "overloaded_error"), True, False),
+        (status_error(200, "overloaded_error"), False, True),
+        (status_error(429, "rate_limit_error"), False, True),
+        (status_error(409, "conflict_error", retry_after="2"), False, True),
+        (status_error(409, "conflict_error", x_should_retry="false"), False, False),
+        (status_error(529, "overloaded_error", x_should_retry="false"), False, False),
+        (status_error(503, "api_error", x_should_retry="true"), False, True),
+        (status_error(500, "api_error"), False, False),
+        (status_error(400, "invalid_request_error"), False, False),
+    ],
+)
+def test_only_what_may_help_is_tried_again(error: Exception, begun: bool, retryable: bool) -> None:
+    assert classify(error, begun=begun).retryable is retryable
+
+
+@pytest.mark.parametrize(
+    ("asked", "attempt", "delay"),
+    [(None, 1, 1.0), (None, 2, 2.0), (None, 3, None), (7.0, 1, 7.0), (60.0, 1, 60.0), (61.0, 1, None)],
+)
+def test_the_wait_is_what_the_upstream_asked_for_or_doubles(
+    asked: float | None, attempt: int, delay: float | None
+) -> None:
+    failure = Failure(code="x", message="x", retryable=True, retry_after_s=asked)
+    assert retry_delay_s(failure, attempt=attempt) == delay
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", "0", "nan", "Wed, 21 Oct 2026 07:28:00 GMT"])
+def test_a_retry_after_that_is_no_number_of_seconds_is_ignored(value: str) -> None:
+    assert classify(status_error(529, "overloaded_error", retry_after=value), begun=False).retry_after_s is None
+
+
+def test_a_message_is_one_storable_bounded_line() -> None:
+    assert plain_sentence("a\x00b\nc\ud800d") == "a b c d"
+    assert len(plain_sentence("x" * 5000)) == 1000
+    assert plain_sentence(None) == ""
+
+
+def test_usage_that_is_nonsense_is_not_stored() -> None:
+    ending = conclude(
+        Outcome(
+            complete=True,
+            stop_reason="end_turn",
+            response={"usage": {"input_tokens": -4, "output_tokens": "many"}},
+        )
+    )
+    assert (ending.status, ending.input_tokens, ending.output_tokens) == (RunStatus.SUCCEEDED, None, None)
+
+
+def test_tokens_from_the_prompt_cache_count_as_read() -> None:
+    usage = {"input_tokens": 1, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 300, "output_tokens": 2}
+    ending = conclude(Outcome(complete=True, stop_reason="end_turn", response={"usage": usage}))
+    assert ending.input_tokens == 321
+
+
+def test_a_stop_after_the_failure_is_still_a_failure() -> None:
+    failure = Failure(code="x", message="y")
+    assert conclude(Outcome(stopped=True, failure=failure)) == Ending(
+        status=RunStatus.FAILED, error_code="x", error_message="y"
+    )

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+from pytest_django import Settings
+from rest_framework.test import APIClient
+
+from core.errors import InvalidInput
+from inference_client import catalogue
+from tests.inference_client.upstream import Call, Script, Upstream, Wire
+
+pytestmark = pytest.mark.django_db
+
+LIST = "/api/v1/models"
+
+
+def lists(*rows: Any) -> Script:
+    async def script(call: Call, wire: Wire) -> None:
+        await wire.answer(200, {"data": list(rows), "has_more": False})
+
+    return script
+
+
+def test_the_models_are_those_of_the_backend(owner_api: APIClient, upstream: Upstream) -> None:
+    upstream.does(
+        lists(
+            {"type": "model", "id": "tiny", "context_window": 2048, "capabilities": ["text"], "provider": "local"},
+            {"type": "model", "id": "big", "max_input_tokens": 200000},
+            {"type": "model", "id": "odd", "context_window": "lots"},
+        )
+    )
+    answer = owner_api.get(LIST)
+    assert answer.status_code == 200
+    assert answer.json()["results"] == [
+        {"id": "tiny", "context": 2048, "capabilities": ["text"], "provider": "local"},
+        {"id": "big", "context": 200000, "capabilities": None, "provider": "self-hosted"},
+        {"id": "odd", "context": None, "capabilities": None, "provider": "self-hosted"},
+    ]
+    assert upstream.calls[0].headers["authorization"] == "Bearer sk-test"
+
+
+def test_the_backend_is_asked_once_in_a_while(owner_api: APIClient, upstream: Upstream) -> None:
+    upstream.does(lists({"id": "tiny"}))
+    assert [owner_api.get(LIST).status_code for _ in range(3)] == [200, 200, 200]
+    assert len(upstream.calls) == 1
+
+
+def test_a_dead_backend_is_said_to_be_unavailable(owner_api: APIClient, settings: Settings) -> None:
+    settings.INFERENCE_BASE_URL = "http://127.0.0.1:1"
+    answer = owner_api.get(LIST)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "inference_unavailable")
+
+
+def test_a_backend_that_hangs_is_given_up_after_two_seconds_and_not_asked_at_once_again(
+    owner_api: APIClient, upstream: Upstream
+) -> None:
+    async def hang(call: Call, wire: Wire) -> None:
+        await asyncio.sleep(30)
+
+    upstream.does(hang)
+    started = time.monotonic()
+    assert owner_api.get(LIST).status_code == 503
+    assert time.monotonic() - started < 3
+    assert owner_api.get(LIST).status_code == 503
+    assert len(upstream.calls) == 1
+
+
+@pytest.mark.parametrize("body", [{"data": 5}, {"data": [{"name": "no id"}]}, [], {"data": ["text"]}])
+def test_a_list_that_is_none_is_said_to_be_unavailable(owner_api: APIClient, upstream: Upstream, body: object) -> None:
+    async def script(call: Call, wire: Wire) -> None:
+        await wire.answer(200, body)
+
+    upstream.does(script)
+    assert owner_api.get(LIST).status_code == 503
+
+
+def test_a_model_that_is_not_on_offer_is_refused_with_what_is(upstream: Upstream) -> None:
+    upstream.does(lists({"id": "tiny"}))
+    catalogue.refuse_unknown("tiny")
+    with pytest.raises(InvalidInput, match="tiny") as refused:
+        catalogue.refuse_unknown("huge")
+    assert (refused.value.code, refused.value.field) == ("unknown_model", "model")
+
+
+def test_no_model_is_refused_while_the_backend_is_away(settings: Settings) -> None:
+    settings.INFERENCE_BASE_URL = "http://127.0.0.1:1"
+    catalogue.refuse_unknown("anything")
+
+
+def test_anthropics_api_may_know_more_models_than_it_lists(upstream: Upstream) -> None:
+    upstream.does(lists({"id": "a-model-20261001", "provider": "anthropic"}))
+    catalogue.refuse_unknown("a-model-latest")
+
+
+def test_nobody_signed_in_is_asked_to_sign_in(anonymous_api: APIClient) -> None:
+    assert anonymous_api.get(LIST).status_code == 401
+
+
+def test_models_are_not_made_here(owner_api: APIClient) -> None:
+    assert owner_api.post(LIST, {}).status_code == 405
