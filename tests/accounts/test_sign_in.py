@@ -69,8 +69,19 @@ def test_five_wrong_passwords_close_the_account_to_guessing(owner: User) -> None
 
     response = sign_in("owner@example.com", PASSWORD)
 
-    assert not signed_in(response)
+    assert response.status_code == 429
     assert "Too many" in response.text
+    assert not signed_in(response)
+
+
+def test_a_script_is_told_in_json(owner: User) -> None:
+    for guess in range(5):
+        sign_in("owner@example.com", f"wrong password {guess}")
+
+    response = sign_in("owner@example.com", PASSWORD, Accept="application/json")
+
+    assert response.status_code == 429
+    assert response.json()["error"]["code"] == "rate_limited"
 
 
 def test_other_people_still_get_in_meanwhile(owner: User, friend: User) -> None:
