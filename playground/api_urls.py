@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from playground.api import pointers, prompts, runs, trees, versions
+from playground.api import diffs, pointers, prompts, runs, trees, versions
 
 PROMPT = "prompts/<uuid:prompt_id>"
 VERSION = f"{PROMPT}/versions/<str:pointer>"
@@ -12,6 +12,7 @@ LABEL = f"{PROMPT}/labels/<str:name>"
 urlpatterns = [
     path("prompts", prompts.PromptList.as_view(), name="api-prompts"),
     path(PROMPT, prompts.PromptDetail.as_view(), name="api-prompt"),
+    path(f"{PROMPT}/diff", diffs.Diff.as_view(), name="api-diff"),
     path(f"{PROMPT}/tree", trees.Tree.as_view(), name="api-tree"),
     path(f"{PROMPT}/versions", versions.VersionList.as_view(), name="api-versions"),
     path(VERSION, versions.VersionDetail.as_view(), name="api-version"),

@@ -91,6 +91,18 @@ def thaw(version: Version) -> dict[str, Any]:
     return specs.map_texts(frozen, lambda text, kind: texts[text["body"]])
 
 
+def read_back(*, prompt: Prompt, spec: specs.Spec) -> dict[str, Any]:
+    """A spec that is not saved, as it would read after a save. Raises as `freeze` does, and StorageUnavailable."""
+    frozen = json.loads(freeze(prompt=prompt, spec=spec, parent=None).spec)
+    texts = store.read(prompt_id=prompt.pk, sha256s=references(frozen))
+
+    def resolve(text: Any, kind: specs.TextKind) -> Any:
+        del kind
+        return texts[text.sha256] if isinstance(text, specs.BodyRef) else text
+
+    return specs.map_texts(spec.plain(), resolve)
+
+
 def with_lengths(version: Version) -> dict[str, Any]:
     """The spec of a version with `{"body": sha256, "bytes": n}` for texts."""
     frozen = version.frozen
