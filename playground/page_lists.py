@@ -50,7 +50,7 @@ class RunRow:
 
 
 def page_of(rows: QuerySet[Any], *, moment: str, cursor: str | None) -> Page[Any]:
-    """The next `ROWS` rows after `cursor`, by `moment` and then id. Raises InvalidInput for a cursor that is not one."""
+    """The next `ROWS` rows after `cursor`, by `moment`, then id. Raises InvalidInput for what is no cursor."""
     if cursor:
         at, pk = _read_cursor(cursor)
         rows = rows.filter(Q(**{f"{moment}__lt": at}) | Q(**{moment: at, "pk__lt": pk}))
