@@ -17,7 +17,8 @@ from redis import Redis
 from config.celery import HEARTBEAT_KEY, HEARTBEAT_TTL_S
 
 #: A Redis database of its own, so that no other test's tasks and keys are taken by this worker.
-REDIS_URL = urlsplit(settings.REDIS_URL)._replace(path="/7").geturl()
+DATABASE = str(int(urlsplit(settings.REDIS_URL).path.strip("/") or 0) + 8)
+REDIS_URL = urlsplit(settings.REDIS_URL)._replace(path=f"/{DATABASE}").geturl()
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -79,7 +80,7 @@ def test_it_beats_again_after_the_connection_was_cut(start: Start, redis: Redis)
     assert becomes(lambda: redis.exists(HEARTBEAT_KEY))
 
     for connection in redis.client_list():
-        if connection["db"] == "7" and connection["id"] != str(redis.client_id()):
+        if connection["db"] == DATABASE and connection["id"] != str(redis.client_id()):
             redis.client_kill_filter(_id=connection["id"])
     redis.delete(HEARTBEAT_KEY)
 
