@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from playground.api import diffs, pointers, prompts, runs, trees, versions
+from playground.api import diffs, merges, pointers, prompts, runs, trees, versions
 
 PROMPT = "prompts/<uuid:prompt_id>"
 VERSION = f"{PROMPT}/versions/<str:pointer>"
@@ -13,6 +13,7 @@ urlpatterns = [
     path("prompts", prompts.PromptList.as_view(), name="api-prompts"),
     path(PROMPT, prompts.PromptDetail.as_view(), name="api-prompt"),
     path(f"{PROMPT}/diff", diffs.Diff.as_view(), name="api-diff"),
+    path(f"{PROMPT}/merge", merges.Merge.as_view(), name="api-merge"),
     path(f"{PROMPT}/tree", trees.Tree.as_view(), name="api-tree"),
     path(f"{PROMPT}/versions", versions.VersionList.as_view(), name="api-versions"),
     path(VERSION, versions.VersionDetail.as_view(), name="api-version"),

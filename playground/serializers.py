@@ -35,6 +35,9 @@ class VersionInput(serializers.Serializer[Any]):
     parent = serializers.JSONField(  # type: ignore[assignment]  # the stubs see Field.parent, not a field
         required=False, allow_null=True, help_text="Number or id of the version this one follows; default: the head."
     )
+    merged = serializers.JSONField(
+        required=False, allow_null=True, help_text="Number or id of a second parent: the version that was merged in."
+    )
     branch = serializers.CharField(required=False, default="main", max_length=1000)
     message = serializers.CharField(required=False, default="", allow_blank=True, trim_whitespace=False)
 

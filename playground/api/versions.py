@@ -52,6 +52,7 @@ class VersionList(APIView):
             prompt=prompt,
             spec=specs.parse(given["spec"]),
             parent=version_named(prompt, given.get("parent"), field="parent"),
+            merged=version_named(prompt, given.get("merged"), field="merged"),
             branch=given["branch"],
             message=given["message"],
             idempotency_key=idempotency_key(request),

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from core import idempotency
-from core.errors import Conflict
+from core.errors import Conflict, InvalidInput
 from playground import freezing
 from playground.bodies import store
 from playground.models import DEFAULT_BRANCH, Branch, BranchMove, Prompt, Version
@@ -35,19 +35,23 @@ def save_version(
     prompt: Prompt,
     spec: Spec,
     parent: Version | None = None,
+    merged: Version | None = None,
     branch: str = DEFAULT_BRANCH,
     message: str = "",
     idempotency_key: str | None = None,
 ) -> SavedVersion:
-    """Keep `spec` as a new version on top of `parent` (default: the branch's head).
+    """Keep `spec` as a new version on top of `parent` (default: the branch's head), with `merged` as second parent.
 
     A save is never refused because somebody else saved first: then it is kept on a new sibling branch (`forked`).
     Raises InvalidInput (fields of the spec), StorageUnavailable (nothing saved), IdempotencyKeyReused.
     """
     branch, message = pointer_name("branch", branch), line("message", message, empty=True)
+    if merged is not None and (parent is None or parent == merged):
+        raise InvalidInput("A merge names two different parents.", field="merged")
     before = parent or _head(prompt, branch)
     frozen = freezing.freeze(prompt=prompt, spec=spec, parent=before)
-    request = idempotency.fingerprint(prompt.pk, frozen.digest.hex(), parent.pk if parent else None, branch, message)
+    parents = [version.pk if version else None for version in (parent, merged)]
+    request = idempotency.fingerprint(prompt.pk, frozen.digest.hex(), parents, branch, message)
     staged = store.stage(prompt=prompt, texts=frozen.texts)
 
     def make() -> tuple[SavedVersion, uuid.UUID]:
@@ -60,6 +64,7 @@ def save_version(
             spec=frozen.spec,
             digest=frozen.digest,
             parent=parent,
+            merged_parent=merged,
         )
         return _insert(version, branch), version.pk
 
