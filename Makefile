@@ -1,25 +1,69 @@
 # The commands of this project. `make run` and `make test` need Python 3.11+ and make, nothing else.
+#
+#   make run                          start everything on http://127.0.0.1:8000
+#   make run ARGS="--port N --data DIR"
+#   make test  ARGS="-k words"        the tests, on services of their own
+#   make check                        format, lint, types, import directions, templates, scripts, settings, migrations
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check
 COMPILE := $(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+TEMPLATES := templates
 
-.PHONY: run test check fmt lock
+.PHONY: run test test-faults check check-scripts fmt bench lock vendor
+.DELETE_ON_ERROR:
 
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11")'
+	@$(PYTHON) -m venv $(VENV)
 
 $(VENV)/installed-run: requirements.txt requirements-embedded.txt | $(BIN)/python
-	$(PIP) install --quiet --no-deps -r requirements.txt -r requirements-embedded.txt
+	@$(BIN)/python embedded/install.py requirements.txt requirements-embedded.txt
 	@touch $@
 
 $(VENV)/installed-dev: requirements-dev.txt $(VENV)/installed-run
-	$(PIP) install --quiet --no-deps -r requirements-dev.txt
+	@$(BIN)/python embedded/install.py requirements-dev.txt
 	@touch $@
 
+# exec: Ctrl-C and SIGTERM reach the supervisor itself.
 run: $(VENV)/installed-run
-	$(BIN)/python manage.py up $(ARGS)
+	@exec $(BIN)/python manage.py up $(ARGS)
+
+test: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n auto -m "not faults" $(ARGS)
+	@if [ -d node_modules ]; then npm test --silent; else echo "Tests of the scripts skipped: no node_modules (npm ci)."; fi
+
+test-faults: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -n auto -m faults $(ARGS)
+
+check: $(VENV)/installed-dev check-scripts
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/lint-imports --no-timing | tail -n 3
+	$(BIN)/mypy .
+	$(BIN)/djlint --quiet --check $(TEMPLATES)
+	$(BIN)/djlint --quiet --lint $(TEMPLATES)
+	env -i PATH="$$PATH" HOME="$$HOME" $$(grep -v '^#' .ci/production.env) \
+	  $(BIN)/python manage.py check --deploy --fail-level WARNING
+	$(BIN)/python -m embedded.throw_away $(BIN)/python manage.py makemigrations --check --dry-run
+
+check-scripts:
+	@if [ -d node_modules ]; then npm run --silent check; \
+	elif command -v npm > /dev/null; then npm ci --silent --no-audit --no-fund && npm run --silent check; \
+	else echo "Checks of the scripts skipped: no Node.js on this machine."; fi
+
+fmt: $(VENV)/installed-dev
+	$(BIN)/ruff format --quiet .
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/djlint --quiet --reformat $(TEMPLATES)
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python -m benchmarks $(ARGS)
+
+# The browser libraries in static/vendor, from the versions in package-lock.json.
+vendor:
+	npm ci --silent --no-audit --no-fund
+	npm run --silent vendor
 
 lock: $(VENV)/installed-dev
 	$(COMPILE) -o requirements.txt requirements.in

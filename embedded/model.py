@@ -48,7 +48,7 @@ def backend(*, host: str, port: int, environment: Mapping[str, str], after: tupl
         probe=partial(answers, f"http://127.0.0.1:{port}/healthz"),
         after=after,
         start_within_s=30,
-        stop_within_s=3,
-        rank=30,
+        stop_within_s=2,
+        rank=20,
         vital=False,
     )

@@ -55,7 +55,7 @@ def seaweedfs(
         prepare=partial(prepare, folder, credentials),
         probe=partial(probe, client),
         finish=partial(create_bucket, client, bucket, origin),
-        folder=folder.run,
+        folder=folder.path / "seaweedfs",
         # Its orderly stop always waits 15 s for streams between its own parts. Whoever writes to it has stopped
         # before, and each answered write has left the process, so a second is enough and SIGKILL costs nothing.
         stop_within_s=1,
@@ -77,7 +77,8 @@ def binary() -> Path:
 
 def arguments(folder: DataFolder, ports: Ports, sockets: Path, origin: str) -> list[str]:
     options: dict[str, str | int] = {
-        "dir": str(folder.path / "seaweedfs"),
+        # The current folder: a comma in a path would be taken for a list of folders.
+        "dir": ".",
         "ip": "127.0.0.1",
         "ip.bind": "127.0.0.1",
         "disableHttp": "true",

@@ -34,7 +34,7 @@ def valkey(
         environment=environment,
         prepare=partial(write_configuration, configuration, data, port, password, throw_away=throw_away),
         probe=partial(probe, port, password),
-        folder=folder.run,
+        folder=data,  # where it writes, unless told otherwise
         stop_within_s=5,
         rank=10,
     )
@@ -58,7 +58,6 @@ def write_configuration(path: Path, data: Path, port: int, password: str, *, thr
         "port": str(port),
         "requirepass": password,
         "databases": str(DATABASES),
-        "dir": f'"{data}"',
         "appendonly": "no" if throw_away else "yes",
         # A second of queued work may be lost in a power cut; nothing is at a crash of the process.
         "appendfsync": "everysec",

@@ -27,11 +27,16 @@ import boto3
 import pytest
 
 from embedded.ports import free_port
+from embedded.stack import REPLACED
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Set by the process that collects, for its workers: the folder that holds the data folders of this test run.
 RUN_VARIABLE = "PLAYGROUND_TEST_RUN"
 OWNER_VARIABLE = "PLAYGROUND_TEST_OWNER"
+#: For an instance that shares nothing with the tests: an empty value counts as not given.
+ALONE = dict.fromkeys(
+    [*REPLACED, "PUBLIC_URL", "ALLOWED_HOSTS", "SECRET_KEY", "METRICS_TOKEN", "INFERENCE_API_KEY"], ""
+)
 START_WITHIN_S = 120
 STOP_WITHIN_S = 20
 #: Spinning threads of the model server would starve the tests beside it.
@@ -207,16 +212,11 @@ def shared(name: str, *words: str, environment: dict[str, str] | None = None) ->
         return start(run / name, *words, environment=environment)
 
 
-def without_services(*names: str) -> dict[str, str]:
-    """An empty value counts as not given: the instance then starts what the tests already have."""
-    return dict.fromkeys(names, "")
-
-
 @pytest.fixture(scope="session")
 def engine_url() -> str:
     """The address of the embedded model server (llama.cpp's own API), one for the whole test run."""
-    blank = without_services("INFERENCE_BASE_URL", "INFERENCE_ENGINE_URL")
-    instance = shared("engine", "--only", "engine", environment={**blank, "EMBEDDED_ENGINE_THREADS": ENGINE_THREADS})
+    environment = {**ALONE, "EMBEDDED_ENGINE_THREADS": ENGINE_THREADS}
+    instance = shared("engine", "--only", "engine", environment=environment)
     return instance.environment["INFERENCE_ENGINE_URL"]
 
 
@@ -227,7 +227,7 @@ def inference_service(engine_url: str) -> Instance:
     Its address is `environment["INFERENCE_BASE_URL"]`; it knows the API keys that this worker's tests create.
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    environment = {**without_services("INFERENCE_BASE_URL"), "INFERENCE_ENGINE_URL": engine_url}
+    environment = {"INFERENCE_BASE_URL": "", "INFERENCE_ENGINE_URL": engine_url}
     return shared(f"inference-{worker}", "--only", "inference_backend", environment=environment)
 
 
@@ -238,12 +238,7 @@ def live_stack() -> Instance:
     Tests share it: sign in as one of `accounts`, and do not rely on its being empty. A test that kills one of its
     processes must wait until the instance is ready again.
     """
-    blank = without_services(
-        *("DATABASE_URL", "REDIS_URL", "INFERENCE_BASE_URL", "INFERENCE_ENGINE_URL", "INFERENCE_API_KEY"),
-        *("S3_ENDPOINT_URL", "S3_PUBLIC_ENDPOINT_URL", "S3_BUCKET", "S3_REGION"),
-        *("S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY", "PUBLIC_URL", "ALLOWED_HOSTS", "SECRET_KEY"),
-    )
-    environment = {**blank, "EMBEDDED_ENGINE_THREADS": ENGINE_THREADS}
+    environment = {**ALONE, "EMBEDDED_ENGINE_THREADS": ENGINE_THREADS}
     return shared("live", "--port", str(free_port()), environment=environment)
 
 
