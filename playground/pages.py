@@ -70,7 +70,9 @@ def workbench(request: HttpRequest, prompt_id: uuid.UUID, number: int | None = N
         "spec": version and freezing.thaw(version),
         "canChange": request.user.has_perm(access.CHANGE, prompt),
     }
-    return render(request, "playground/workbench.html", {"place": "prompts", "prompt": prompt, "version": version, "page": page})
+    return render(
+        request, "playground/workbench.html", {"place": "prompts", "prompt": prompt, "version": version, "page": page}
+    )
 
 
 def _opened(prompt: Prompt, number: int | None) -> Version | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 #: Arguments that `messages.create` of the `anthropic` SDK takes by name; the rest goes into `extra_body`.
 _SDK_ARGUMENTS = frozenset(
-    "model max_tokens messages system stop_sequences tools tool_choice thinking output_config".split()
+    ["model", "max_tokens", "messages", "system", "stop_sequences", "tools", "tool_choice", "thinking", "output_config"]
 )
 _HEREDOC = "REQUEST"
 _INDENT = "    "

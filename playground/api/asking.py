@@ -71,3 +71,11 @@ def _by_text(versions: Any, given: str) -> Version | None:
         return versions.filter(pk=uuid.UUID(given)).first()  # type: ignore[no-any-return]
     except ValueError:
         return None
+
+
+def version_asked(prompt: Prompt, request: Request, name: str) -> Version:
+    """The version that the query parameter `name` points at. Raises InvalidInput if it is missing, NotFound."""
+    pointer = request.query_params.get(name)
+    if not pointer:
+        raise InvalidInput("Say which version: a number, a label or a branch.", field=name)
+    return access.version_of(prompt, pointer)

@@ -13,12 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from core.errors import InvalidInput
 from playground import access, diffing, freezing
 from playground import spec as specs
-from playground.api.asking import checked
+from playground.api.asking import checked, version_asked
 from playground.comparing import Part, PartChange, SpecDiff, compare_specs
-from playground.models import Prompt, Version
 
 
 class UnsavedInput(serializers.Serializer[Any]):
@@ -42,7 +40,7 @@ class Diff(APIView):
     def get(self, request: Request, prompt_id: uuid.UUID) -> Response:
         """What changed between two versions: fields by value, texts as hunks of lines with the changes marked."""
         prompt = access.prompt_for(request.user, prompt_id)
-        before, after = (_version(prompt, request, name) for name in ("from", "to"))
+        before, after = (version_asked(prompt, request, name) for name in ("from", "to"))
         diff = compare_specs(freezing.thaw(before), freezing.thaw(after))
         return Response({"from": before.number, "to": after.number, **as_json(diff)})
 
@@ -54,13 +52,6 @@ class Diff(APIView):
         before = access.version_of(prompt, given["from"])
         after = freezing.read_back(prompt=prompt, spec=specs.parse(given["spec"]))
         return Response({"from": before.number, "to": None, **as_json(compare_specs(freezing.thaw(before), after))})
-
-
-def _version(prompt: Prompt, request: Request, name: str) -> Version:
-    pointer = request.query_params.get(name)
-    if not pointer:
-        raise InvalidInput("Say which version: a number, a label or a branch.", field=name)
-    return access.version_of(prompt, pointer)
 
 
 def as_json(diff: SpecDiff) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from core.errors import InvalidInput, Unprocessable
+from core.errors import Unprocessable
 from playground import access, freezing
+from playground.api.asking import version_asked
 from playground.merging import Merged, merge_specs
 from playground.models import Prompt, Version
 from playground.tree import nearest_common_ancestor
@@ -34,23 +35,15 @@ class Merge(APIView):
         Nothing is saved: post the resolved spec as a version with `parent` ours and `merged` theirs.
         """
         prompt = access.prompt_for(request.user, prompt_id)
-        ours, theirs = (_version(prompt, request, name) for name in ("ours", "theirs"))
+        ours, theirs = (version_asked(prompt, request, name) for name in ("ours", "theirs"))
         base = _common_ancestor(prompt, ours, theirs)
         merged = merge_specs(freezing.thaw(base), freezing.thaw(ours), freezing.thaw(theirs))
         numbers = {"base": base.number, "ours": ours.number, "theirs": theirs.number}
         return Response({**numbers, **_as_json(merged)})
 
 
-def _version(prompt: Prompt, request: Request, name: str) -> Version:
-    pointer = request.query_params.get(name)
-    if not pointer:
-        raise InvalidInput("Say which version: a number, a label or a branch.", field=name)
-    return access.version_of(prompt, pointer)
-
-
 def _common_ancestor(prompt: Prompt, ours: Version, theirs: Version) -> Version:
-    rows = Version.objects.filter(prompt=prompt).values_list("number", "parent__number", "merged_parent__number")
-    parents = {number: tuple(p for p in both if p is not None) for number, *both in rows}
+    parents = Version.objects.filter(prompt=prompt).parent_numbers()
     number = nearest_common_ancestor(parents, ours.number, theirs.number)
     if number is None:
         raise Unprocessable("These versions have no common ancestor to merge from.", code="unrelated_versions")

@@ -14,8 +14,6 @@ from playground.models import DEFAULT_BRANCH, Branch, Label, Prompt, Version
 from playground.serializers import BranchOutput, LabelOutput, TreeOutput
 from playground.tree import Node, lanes
 
-_PARENTS = ("parent__number", "merged_parent__number")
-
 
 class Tree(APIView):
     @extend_schema(operation_id="prompts_tree", responses=TreeOutput)
@@ -37,12 +35,9 @@ class Tree(APIView):
 
 def drawn_nodes(prompt: Prompt, *, first: list[int]) -> list[dict[str, object]]:
     """The versions newest first with their lanes; `first`: heads whose line should be leftmost, in order."""
-    rows = list(
-        Version.objects.filter(prompt=prompt)
-        .recent_first()
-        .values("number", "id", "author__name", "author__email", "message", "created_at", *_PARENTS)
-    )
-    parents = {row["number"]: tuple(row[column] for column in _PARENTS if row[column] is not None) for row in rows}
+    versions = Version.objects.filter(prompt=prompt)
+    parents = versions.parent_numbers()
+    rows = versions.recent_first().values("number", "id", "author__name", "author__email", "message", "created_at")
     lane = lanes([Node(number=number, parents=parents[number]) for number in parents], first=first)
     return [
         {
@@ -55,4 +50,5 @@ def drawn_nodes(prompt: Prompt, *, first: list[int]) -> list[dict[str, object]]:
             "created_at": row["created_at"],
         }
         for row in rows
+        if row["number"] in parents
     ]

@@ -21,6 +21,11 @@ class VersionQuerySet(models.QuerySet["Version"]):
     def recent_first(self) -> VersionQuerySet:
         return self.order_by("-number")
 
+    def parent_numbers(self) -> dict[int, tuple[int, ...]]:
+        """The whole tree in one query, newest first: each number with its parents' (a merged one last)."""
+        rows = self.recent_first().values_list("number", "parent__number", "merged_parent__number")
+        return {number: tuple(parent for parent in parents if parent) for number, *parents in rows}
+
 
 class Version(models.Model):
     """One saved state of a prompt. Insert-only: a trigger refuses UPDATE and DELETE (author may become null).
