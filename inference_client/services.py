@@ -35,8 +35,9 @@ RESEND_AFTER = dt.timedelta(seconds=15)
 RESEND_AT_MOST_EVERY = dt.timedelta(minutes=10)
 SWEEP_SIZE = 500
 
-#: By name, because the task's module imports this one.
-SEND_RUN = signature("inference_client.tasks.send_run")
+#: By name, because the task's module imports this one. In Redis a greater number is served later: a long line of runs
+#: must not hold up the sweeps below, which are what ends the runs of a dead worker.
+SEND_RUN = signature("inference_client.tasks.send_run", options={"priority": 6})
 
 
 class Lease(enum.Enum):

@@ -27,6 +27,8 @@ from inference_client.services import create_run
 from tests.inference_client.upstream import Upstream
 
 API_VERSION = "2023-06-01"
+#: Where messages for runs wait: behind the tasks that have no priority of their own.
+LINE = "celery\x06\x166"
 
 
 def hello(**changes: Any) -> dict[str, Any]:
@@ -38,7 +40,7 @@ def hello(**changes: Any) -> dict[str, Any]:
 def redis() -> Redis:
     """Redis without the runs, streams, models and queued messages of other tests."""
     connection = client()
-    for pattern in ("run:*", "run-streams:*", "celery", "unacked*"):
+    for pattern in ("run:*", "run-streams:*", "celery*", "unacked*"):
         names = list(connection.scan_iter(pattern, count=1000))
         if names:
             connection.delete(*names)

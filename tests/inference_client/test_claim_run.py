@@ -23,7 +23,7 @@ from inference_client.services import (
     request_cancel,
     resend_queued_runs,
 )
-from tests.inference_client.conftest import told
+from tests.inference_client.conftest import LINE, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -135,19 +135,19 @@ def test_a_run_ends_once(make_run: MakeRun) -> None:
 
 def test_a_new_run_tells_the_worker_after_commit(make_run: MakeRun, redis: Redis) -> None:
     make_run()
-    assert redis.llen("celery") == 1
+    assert redis.llen(LINE) == 1
 
 
 def test_a_queued_run_is_sent_again_after_fifteen_seconds_and_then_ever_more_rarely(
     make_run: MakeRun, redis: Redis
 ) -> None:
     run = make_run()
-    redis.delete("celery")
+    redis.delete(LINE)
     at = [
         offset for offset in range(0, 400, 10) if resend_queued_runs(now=run.queued_at + dt.timedelta(seconds=offset))
     ]
     assert at == [20, 40, 80, 160, 320]
-    assert redis.llen("celery") == 5
+    assert redis.llen(LINE) == 5
 
 
 def test_a_run_that_was_taken_is_not_sent_again(make_run: MakeRun) -> None:
