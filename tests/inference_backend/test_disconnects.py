@@ -79,7 +79,7 @@ def test_leaving_is_counted_and_gives_the_place_back(own_engine: ScriptedEngine,
     ) as response:
         next(response.iter_lines())
     wait_until(lambda: "inference_client_disconnects_total 1.0" in metrics(own_backend), within_s=2)
-    assert "inference_in_flight 0.0" in metrics(own_backend)
+    wait_until(lambda: "inference_in_flight 0.0" in metrics(own_backend), within_s=2)
 
 
 def test_leaving_in_the_middle_of_the_body_reaches_no_engine(own_engine: ScriptedEngine, own_backend: str) -> None:

@@ -63,7 +63,7 @@ def test_every_answer_has_a_request_id(client: anthropic.Anthropic) -> None:
 
 def test_a_stream_has_the_events_of_the_api_in_their_order(client: anthropic.Anthropic) -> None:
     stream = client.messages.create(
-        model=EMBEDDED_MODEL, max_tokens=12, messages=[{"role": "user", "content": QUESTION}], stream=True
+        model=EMBEDDED_MODEL, max_tokens=12, messages=[{"role": "user", "content": QUESTION}], stream=True, **GREEDY
     )
     kinds = [event.type for event in stream]
     deltas = kinds.count("content_block_delta")
@@ -97,7 +97,7 @@ def test_a_stream_says_the_same_as_the_whole_message(client: anthropic.Anthropic
 def test_a_stream_knows_the_size_of_the_prompt_from_its_start(client: anthropic.Anthropic) -> None:
     counted = client.messages.count_tokens(model=EMBEDDED_MODEL, messages=[{"role": "user", "content": QUESTION}])
     stream = client.messages.create(
-        model=EMBEDDED_MODEL, max_tokens=2, messages=[{"role": "user", "content": QUESTION}], stream=True
+        model=EMBEDDED_MODEL, max_tokens=2, messages=[{"role": "user", "content": QUESTION}], stream=True, **GREEDY
     )
     first, *rest = list(stream)
     assert first.type == "message_start"
@@ -110,7 +110,7 @@ async def test_the_asynchronous_client_streams_too(model_backend: str) -> None:
     async with (
         anthropic.AsyncAnthropic(base_url=model_backend, api_key=SERVICE_KEY, max_retries=0) as client,
         client.messages.stream(
-            model=EMBEDDED_MODEL, max_tokens=4, messages=[{"role": "user", "content": QUESTION}]
+            model=EMBEDDED_MODEL, max_tokens=4, messages=[{"role": "user", "content": QUESTION}], **GREEDY
         ) as stream,
     ):
         pieces = [piece async for piece in stream.text_stream]
@@ -127,7 +127,7 @@ def test_the_key_may_come_as_x_api_key_with_the_old_version(model_backend: str) 
 
 
 def test_reaching_max_tokens_is_said(client: anthropic.Anthropic) -> None:
-    message = ask(client, "Count from one to one hundred.", max_tokens=5)
+    message = ask(client, "Count from one to one hundred.", max_tokens=5, **GREEDY)
     assert message.stop_reason == "max_tokens"
     assert message.usage.output_tokens == 5
 
@@ -290,6 +290,6 @@ def test_an_unknown_model_is_not_found(client: anthropic.Anthropic) -> None:
 
 def test_the_beta_path_answers_the_same(client: anthropic.Anthropic) -> None:
     message = client.beta.messages.create(
-        model=EMBEDDED_MODEL, max_tokens=2, messages=[{"role": "user", "content": QUESTION}]
+        model=EMBEDDED_MODEL, max_tokens=2, messages=[{"role": "user", "content": QUESTION}], **GREEDY
     )
     assert message.usage.output_tokens == 2

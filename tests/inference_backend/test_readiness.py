@@ -8,6 +8,9 @@ from tests.inference_backend.conftest import sdk, settings_for
 from tests.inference_backend.running import EMBEDDED_MODEL, EmbeddedEngine, answers, running_backend, wait_until
 from tests.inference_backend.scripted_engine import DONE, MODEL, End, Refuse, ScriptedEngine, finish, text
 
+# Keeps the model writing until the test is done with it.
+LONG_LIST = {"type": "array", "minItems": 400, "items": {"type": "boolean"}}
+
 
 def reason(address: str) -> str:
     response = httpx2.get(f"{address}/readyz", trust_env=False)
@@ -76,7 +79,8 @@ def kill_in_the_middle(client: anthropic.Anthropic, process: EmbeddedEngine) -> 
         model=EMBEDDED_MODEL,
         max_tokens=300,
         stream=True,
-        messages=[{"role": "user", "content": "Count from one to one hundred."}],
+        messages=[{"role": "user", "content": "Say true again and again."}],
+        output_config={"format": {"type": "json_schema", "schema": LONG_LIST}},
     )
     for event in stream:
         if event.type == "content_block_delta":
