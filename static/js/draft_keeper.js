@@ -10,18 +10,20 @@ export class DraftKeeper {
   /**
    * @param {string} promptId
    * @param {() => Omit<import("./drafts.js").Draft, "keptAt">} current
+   * @param {() => void} settle brings what was typed a moment ago to `note`
    */
-  constructor(promptId, current) {
+  constructor(promptId, current, settle) {
     this.promptId = promptId;
     this.current = current;
+    this.settle = settle;
     this.drafts = new Drafts(promptId);
     this.pending = false;
     this.lost = false;
     this.later = afterQuiet(() => this.flush(), QUIET_MS);
-    window.addEventListener("pagehide", () => this.flush());
-    document.addEventListener("visibilitychange", () => document.hidden && this.flush());
+    window.addEventListener("pagehide", () => this.#leave());
+    document.addEventListener("visibilitychange", () => document.hidden && this.#leave());
     window.addEventListener("beforeunload", (event) => {
-      this.flush();
+      this.#leave();
       if (this.lost) event.preventDefault();
     });
   }
@@ -54,6 +56,7 @@ export class DraftKeeper {
   /** @param {{reload?: boolean}} [options] */
   discard({ reload = false } = {}) {
     this.forget();
+    this.discarded = reload;
     if (reload) location.reload();
   }
 
@@ -65,6 +68,13 @@ export class DraftKeeper {
     this.pending = worthKeeping;
     if (worthKeeping) this.later();
     else this.forget();
+  }
+
+  /* The pause after typing may not be over. */
+  #leave() {
+    if (this.discarded) return;
+    this.settle();
+    this.flush();
   }
 
   flush() {

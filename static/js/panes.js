@@ -91,6 +91,7 @@ function bindHistoryToggle(bench) {
  * @param {string} pane
  */
 export function showPane(bench, pane) {
+  if (bench.dataset.pane !== pane && document.scrollingElement) document.scrollingElement.scrollTop = 0;
   bench.dataset.pane = pane;
   for (const button of document.querySelectorAll("[data-pane-tabs] button")) {
     button.setAttribute("aria-pressed", String(button.getAttribute("value") === pane));

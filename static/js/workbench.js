@@ -36,7 +36,11 @@ export class Workbench {
     this.isDirty = false;
     this.busy = false;
     this.form = new SpecForm(root, afterQuiet(() => this.#changed(), QUIET_MS));
-    this.drafts = new DraftKeeper(page.prompt.id, () => this.#draft());
+    this.drafts = new DraftKeeper(
+      page.prompt.id,
+      () => this.#draft(),
+      () => this.#changed(),
+    );
     this.history = new History(one("[data-history]", root), page.prompt.id);
     this.branches = new BranchMenu(page.prompt.id);
     this.output = new Output(one("[data-output]", root, HTMLElement), () => this.#paintRun());

@@ -70,6 +70,6 @@ def test_a_key_is_shown_once_works_and_is_revoked(page: Page, live_stack: Instan
     assert answer() == 200
     page.get_by_role("button", name=f"Revoke {name}").click()
     expect(page.get_by_role("button", name="Keep it")).to_be_focused()
-    page.get_by_role("button", name="Revoke key").click()
+    page.get_by_role("button", name="Revoke key", exact=True).click()
     expect(page.get_by_text(name, exact=True)).to_have_count(0)
     assert answer() == 401
