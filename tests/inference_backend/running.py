@@ -68,7 +68,7 @@ def running_backend(settings: Settings, *, wait_for_ready: bool = True) -> Itera
 
 
 class EmbeddedEngine:
-    """`python -m embedded.engine`, small: two slots of 512 tokens, one thread."""
+    """`python -m embedded.engine`, small: two slots of 256 tokens, one thread."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -78,7 +78,7 @@ class EmbeddedEngine:
     def start(self) -> None:
         command = [sys.executable, "-m", "embedded.engine", "--port", str(self.port)]
         self._process = subprocess.Popen(
-            [*command, "--threads", "1", "--slots", "2", "--context", "1024"],
+            [*command, "--threads", "1", "--slots", "2", "--context", "512"],
             env={**os.environ, "OMP_WAIT_POLICY": "passive"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -256,12 +256,12 @@ def test_running_out_of_context_is_not_called_max_tokens(client: anthropic.Anthr
     config = {
         "format": {"type": "json_schema", "schema": {"type": "array", "minItems": 400, "items": {"type": "boolean"}}}
     }
-    message = ask(client, "true " * 420, max_tokens=4000, output_config=config)
+    message = ask(client, "true " * 190, max_tokens=4000, output_config=config)
     assert message.stop_reason == "model_context_window_exceeded"
 
 
 def test_a_prompt_beyond_the_context_is_refused_with_both_sizes(client: anthropic.Anthropic) -> None:
-    with pytest.raises(anthropic.BadRequestError, match=r"prompt is too long: \d+ tokens > 512 maximum"):
+    with pytest.raises(anthropic.BadRequestError, match=r"prompt is too long: \d+ tokens > 256 maximum"):
         ask(client, "word " * 600)
 
 
@@ -277,7 +277,7 @@ def test_tokens_are_counted_as_they_are_used(client: anthropic.Anthropic) -> Non
 
 def test_models_are_listed_and_shown(client: anthropic.Anthropic) -> None:
     [model] = client.models.list()
-    assert (model.id, model.type, model.max_input_tokens) == (EMBEDDED_MODEL, "model", 512)
+    assert (model.id, model.type, model.max_input_tokens) == (EMBEDDED_MODEL, "model", 256)
     assert client.models.retrieve(EMBEDDED_MODEL) == model
 
 
