@@ -1,4 +1,4 @@
-"""The API's view of oneself and one's keys. A key cannot make or revoke keys: a leaked one would outlive itself."""
+"""The API's view of oneself and one's keys. A key made with another one may do no more than it, and ends with it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import uuid
 
 from django.http import Http404
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_view
-from rest_framework import generics, permissions, serializers, status
+from rest_framework import generics, serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -53,7 +53,7 @@ class NewKeySerializer(serializers.Serializer[ApiKey]):
         child=serializers.ChoiceField(choices=Scope.choices),
         allow_empty=False,
         required=False,
-        help_text="Both by default.",
+        help_text="Both by default; with an API key, its own.",
     )
 
     def validate(self, attrs: dict[str, object]) -> dict[str, object]:
@@ -62,20 +62,6 @@ class NewKeySerializer(serializers.Serializer[ApiKey]):
         if unknown:
             raise serializers.ValidationError({str(unknown[0]): ["There is no such field."]})
         return attrs
-
-
-class FromBrowser(permissions.BasePermission):
-    """Refuses an API key where only the person may act."""
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        del view
-        if request.method not in permissions.SAFE_METHODS and isinstance(request.auth, ApiKey):
-            raise NotAllowed(
-                "API keys cannot make or revoke API keys.",
-                code="session_required",
-                next_step="Sign in, and do it on the page of your keys.",
-            )
-        return True
 
 
 class Me(APIView):
@@ -90,7 +76,6 @@ class Me(APIView):
     get=extend_schema(operation_id="keys_list", summary="Your keys that work", responses=KeySerializer(many=True))
 )
 class Keys(generics.ListAPIView[ApiKey]):
-    permission_classes = [permissions.IsAuthenticated, FromBrowser]
     serializer_class = KeySerializer
     pagination_class = NewestFirst
 
@@ -100,7 +85,8 @@ class Keys(generics.ListAPIView[ApiKey]):
     @extend_schema(
         operation_id="keys_create",
         summary="Make a key",
-        description="From a signed-in browser only. The key is in this answer and can never be read again.",
+        description="The key is in this answer and can never be read again. Made with an API key, it has at most the "
+        "scopes of that key, and ends when that key is revoked.",
         parameters=[
             OpenApiParameter(
                 "Idempotency-Key",
@@ -115,10 +101,12 @@ class Keys(generics.ListAPIView[ApiKey]):
     def post(self, request: Request) -> Response:
         asked = NewKeySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
+        made_with = request.auth if isinstance(request.auth, ApiKey) else None
         issued = services.create_api_key_once(
             account=_person(request),
             name=asked.validated_data["name"],
-            scopes=asked.validated_data.get("scopes", services.ALL_SCOPES),
+            scopes=asked.validated_data.get("scopes", made_with.scopes if made_with else services.ALL_SCOPES),
+            made_with=made_with,
             idempotency_key=request.headers.get("Idempotency-Key"),
         )
         body = {**KeySerializer(issued.key).data, "replayed": issued.plaintext is None}
@@ -128,18 +116,18 @@ class Keys(generics.ListAPIView[ApiKey]):
 
 
 class OneKey(APIView):
-    permission_classes = [permissions.IsAuthenticated, FromBrowser]
-
     @extend_schema(
         operation_id="keys_revoke",
         summary="Revoke a key",
-        description="From a signed-in browser only. The key stops working here at once, for calls to models in 5 s.",
+        description="It stops working here at once, for calls to models in 5 s, and so do the keys made with it.",
         responses={204: None},
     )
     def delete(self, request: Request, key_id: uuid.UUID) -> Response:
         key = _own_keys(request).filter(pk=key_id).first()
         if key is None:
             raise Http404
+        if isinstance(request.auth, ApiKey) and not key.comes_from(request.auth):
+            raise NotAllowed("An API key may revoke itself and the keys made with it.", code="not_its_own")
         services.revoke_api_key(key=key)
         return Response(status=status.HTTP_204_NO_CONTENT)
 

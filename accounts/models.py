@@ -86,6 +86,14 @@ class ApiKey(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     account = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_keys")
+    made_with = models.ForeignKey(
+        "self",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="made",
+        help_text="The key that made this one, which ends with it; null if the person did.",
+    )
     name = models.CharField(max_length=100)
     digest = models.BinaryField(max_length=32, unique=True)
     prefix = models.CharField(max_length=16)
@@ -104,3 +112,12 @@ class ApiKey(models.Model):
                 name="api_key_scopes_known",
             ),
         ]
+
+    def comes_from(self, other: ApiKey) -> bool:
+        """Whether this is `other`, or was made with it or with a key that was."""
+        key: ApiKey | None = self
+        while key is not None:
+            if key.pk == other.pk:
+                return True
+            key = key.made_with
+        return False

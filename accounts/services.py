@@ -19,7 +19,7 @@ from accounts import key_mirror
 from accounts.models import ApiKey, Scope, Tier, User
 from core import idempotency
 from core.effects import after_commit
-from core.errors import Conflict, InvalidInput, NotAllowed, Unprocessable
+from core.errors import Conflict, InvalidInput, NotAllowed, NotAuthenticated, Unprocessable
 
 KEY_MARK = "ppk_"
 PREFIX_LENGTH = 12
@@ -69,14 +69,21 @@ def create_account(*, email: str, password: str, name: str = "", tier: str = Tie
     return account
 
 
-def create_api_key(*, account: User, name: str, scopes: Collection[str]) -> tuple[ApiKey, str]:
+def create_api_key(
+    *, account: User, name: str, scopes: Collection[str], made_with: ApiKey | None = None
+) -> tuple[ApiKey, str]:
     """Make a key and return it with its plaintext, which is shown once and kept nowhere.
 
-    Raises InvalidInput for a bad name or scope, NotAllowed for a switched-off account, Unprocessable beyond MAX_KEYS.
+    `made_with`: the key of the program that asks. The new one can do no more than it, and ends with it; otherwise a
+    leaked key would outlive its revocation. Raises InvalidInput for a bad name or scope, NotAllowed for a switched-off
+    account or a scope that `made_with` lacks, Unprocessable beyond MAX_KEYS.
     """
+    if made_with is not None and not set(scopes) <= set(made_with.scopes):
+        raise NotAllowed("A key cannot make one that may do more than itself.", code="scope_missing", field="scopes")
     plaintext = KEY_MARK + secrets.token_urlsafe(32)
     key = ApiKey(
         account=account,
+        made_with=made_with,
         name=_clean_name(name),
         digest=digest_of(plaintext),
         prefix=plaintext[:PREFIX_LENGTH],
@@ -86,6 +93,8 @@ def create_api_key(*, account: User, name: str, scopes: Collection[str]) -> tupl
         # The lock makes the count true, and orders this after a deactivation that is under way.
         if not User.objects.select_for_update(no_key=True).get(pk=account.pk).is_active:
             raise NotAllowed("This account is switched off.", code="account_inactive")
+        if made_with is not None and not ApiKey.objects.usable().filter(pk=made_with.pk).exists():
+            raise NotAuthenticated("This API key was revoked meanwhile.")
         if ApiKey.objects.of(account).usable().count() >= MAX_KEYS:
             raise Unprocessable(
                 f"An account has at most {MAX_KEYS} keys.",
@@ -97,14 +106,21 @@ def create_api_key(*, account: User, name: str, scopes: Collection[str]) -> tupl
     return key, plaintext
 
 
-def create_api_key_once(*, account: User, name: str, scopes: Collection[str], idempotency_key: str | None) -> IssuedKey:
+def create_api_key_once(
+    *,
+    account: User,
+    name: str,
+    scopes: Collection[str],
+    idempotency_key: str | None,
+    made_with: ApiKey | None = None,
+) -> IssuedKey:
     """`create_api_key` for callers that may repeat themselves: a repeat finds the key, but never its plaintext.
 
     Raises IdempotencyKeyReused if the same Idempotency-Key came with another name or other scopes.
     """
 
     def make() -> tuple[IssuedKey, uuid.UUID]:
-        key, plaintext = create_api_key(account=account, name=name, scopes=scopes)
+        key, plaintext = create_api_key(account=account, name=name, scopes=scopes, made_with=made_with)
         return IssuedKey(key=key, plaintext=plaintext), key.pk
 
     def find(key_id: uuid.UUID) -> IssuedKey:
@@ -121,11 +137,20 @@ def create_api_key_once(*, account: User, name: str, scopes: Collection[str], id
 
 
 def revoke_api_key(*, key: ApiKey) -> ApiKey:
-    """End a key for good. The REST API refuses it at once, the inference backend within 5 s. Twice is once."""
+    """End a key for good, and every key that was made with it. Twice is once.
+
+    The REST API refuses them at once, the inference backend within 5 s.
+    """
     with transaction.atomic():
-        ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
-        key.refresh_from_db(fields=["revoked_at"])
-        after_commit(key_mirror.drop_key, key)
+        # The same lock as in create_api_key: a key made with this one is either seen here or refused there.
+        User.objects.select_for_update(no_key=True).get(pk=key.account_id)
+        ending = list(ApiKey.objects.filter(pk=key.pk))
+        for each in ending:
+            ending += ApiKey.objects.filter(made_with=each)
+        ApiKey.objects.filter(pk__in=[each.pk for each in ending], revoked_at=None).update(revoked_at=timezone.now())
+        for each in ending:
+            after_commit(key_mirror.drop_key, each)
+    key.refresh_from_db(fields=["revoked_at"])
     return key
 
 

@@ -26,7 +26,7 @@ def curl(body: Mapping[str, Any], *, base_url: str, api_version: str) -> str:
     """
     return "\n".join(
         [
-            f"curl --no-buffer {shlex.quote(base_url + '/v1/messages')} \\",
+            f"curl --silent --show-error --no-buffer {shlex.quote(base_url + '/v1/messages')} \\",
             '  --header "x-api-key: $ANTHROPIC_API_KEY" \\',
             f"  --header {shlex.quote('anthropic-version: ' + api_version)} \\",
             "  --header 'content-type: application/json' \\",
@@ -53,8 +53,8 @@ def python(body: Mapping[str, Any], *, base_url: str, api_version: str) -> str:
         "import anthropic",
         "",
         "client = anthropic.Anthropic(",
-        f"{_INDENT}base_url={base_url!r},",
-        f'{_INDENT}default_headers={{"anthropic-version": {_string(api_version, 1)}}},',
+        f"{_INDENT}base_url={_quoted(base_url)},",
+        f'{_INDENT}default_headers={{"anthropic-version": {_quoted(api_version)}}},',
         ")",
         "",
     ]
@@ -89,7 +89,7 @@ def literal(value: Any, depth: int) -> str:
     if isinstance(value, dict):
         if not value:
             return "{}"
-        items = "".join(f"{inner}{key!r}: {literal(item, depth + 1)},\n" for key, item in value.items())
+        items = "".join(f"{inner}{_quoted(key)}: {literal(item, depth + 1)},\n" for key, item in value.items())
         return f"{{\n{items}{outer}}}"
     if isinstance(value, list | tuple):
         if not value:
@@ -104,9 +104,20 @@ def _string(value: str, depth: int) -> str:
     lines = [line + "\n" for line in value.split("\n")[:-1]]
     lines += [value.rsplit("\n", 1)[-1]] if not value.endswith("\n") else []
     if len(lines) < 2:
-        return repr(value)
+        return _quoted(value)
     inner = _INDENT * (depth + 1)
-    return "(\n" + "".join(f"{inner}{line!r}\n" for line in lines) + f"{_INDENT * depth})"
+    return "(\n" + "".join(f"{inner}{_quoted(line)}\n" for line in lines) + f"{_INDENT * depth})"
+
+
+def _quoted(value: str) -> str:
+    """In double quotes, with what cannot be seen escaped: JSON's escapes mean the same in Python."""
+    written = json.dumps(value, ensure_ascii=False)
+    return "".join(character if character.isprintable() else _escape(character) for character in written)
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 Renderer = Callable[..., str]

@@ -108,6 +108,22 @@ def _flat(value: Json) -> Json:
 Line = Annotated[str, BeforeValidator(_flat)]
 
 
+def _number(value: Json) -> Json:
+    """A number as it was written: 0 stays 0 and is not sent as 0.0."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise PydanticCustomError("number", "Must be a number.")
+    return value
+
+
+def _between(low: float, high: float) -> BeforeValidator:
+    def check(value: Json) -> Json:
+        if not low <= _number(value) <= high:
+            raise PydanticCustomError("range", f"Must be between {low:g} and {high:g}.")
+        return value
+
+    return BeforeValidator(check)
+
+
 class Model(pydantic.BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
@@ -189,8 +205,8 @@ class Spec(Model):
 
     model: Annotated[Line, Field(min_length=1, max_length=200)]
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000)]
-    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
-    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    temperature: Annotated[Any, _between(0, 2)] = None
+    top_p: Annotated[Any, _between(0, 1)] = None
     top_k: Annotated[int, Field(ge=0, le=100_000)] | None = None
     stop_sequences: (
         Annotated[list[Annotated[Line, Field(min_length=1, max_length=1000)]], Field(max_length=64)] | None

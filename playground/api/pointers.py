@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable
 from typing import ClassVar
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -74,12 +74,16 @@ class _Step(APIView):
         return Response(BranchOutput(moved).data)
 
 
-@extend_schema(operation_id="branches_undo", description="The head's parent becomes the head. Nothing is lost.")
+@extend_schema_view(
+    post=extend_schema(operation_id="branches_undo", description="The head's parent becomes the head. Nothing is lost.")
+)
 class BranchUndo(_Step):
     step = staticmethod(services.undo_branch)
 
 
-@extend_schema(operation_id="branches_redo", description="Forward to where the last undo came from.")
+@extend_schema_view(
+    post=extend_schema(operation_id="branches_redo", description="Forward to where the last undo came from.")
+)
 class BranchRedo(_Step):
     step = staticmethod(services.redo_branch)
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -77,12 +78,26 @@ def test_a_stranger_with_the_same_idempotency_key_makes_his_own(
     assert his.json()["id"] != mine["id"]
 
 
-def test_a_leaked_key_cannot_make_another(owner_api: APIClient) -> None:
-    response = owner_api.post("/api/v1/keys", {"name": "Another"}, format="json")
+def test_a_key_made_with_a_key_ends_with_it(owner_api: APIClient) -> None:
+    """Revoking a leaked key must end all that came of it."""
+    child = owner_api.post("/api/v1/keys", {"name": "Child"}, format="json")
+    assert child.status_code == 201
+    holder = APIClient()
+    holder.credentials(HTTP_AUTHORIZATION=f"Bearer {child.json()['key']}")
+    grandchild = holder.post("/api/v1/keys", {"name": "Grandchild"}, format="json")
+    assert grandchild.status_code == 201
+    services.revoke_api_key(key=ApiKey.objects.get(made_with=None))
+    assert holder.get("/api/v1/me").status_code == 401
+    assert not ApiKey.objects.usable().exists()
 
-    assert response.status_code == 403
-    assert response.json()["error"]["code"] == "session_required"
-    assert ApiKey.objects.count() == 1
+
+def test_a_key_cannot_make_one_that_may_do_more(owner: User, make_key: Callable[..., tuple[ApiKey, str]]) -> None:
+    _, plaintext = make_key(owner, "api")
+    holder = APIClient()
+    holder.credentials(HTTP_AUTHORIZATION=f"Bearer {plaintext}")
+    answer = holder.post("/api/v1/keys", {"name": "More", "scopes": ["api", "inference"]}, format="json")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "scope_missing")
+    assert holder.post("/api/v1/keys", {"name": "Same"}, format="json").json()["scopes"] == ["api"]
 
 
 def test_a_foreign_page_cannot_make_one(owner: User) -> None:

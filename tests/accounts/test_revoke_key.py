@@ -66,7 +66,14 @@ def test_a_leaked_key_cannot_revoke_the_others(owner: User, owner_api: APIClient
     response = owner_api.delete(f"/api/v1/keys/{key.pk}")
 
     assert response.status_code == 403
-    assert response.json()["error"]["code"] == "session_required"
+    assert response.json()["error"]["code"] == "not_its_own"
+
+
+def test_a_key_may_revoke_what_it_made(owner_api: APIClient) -> None:
+    child = owner_api.post("/api/v1/keys", {"name": "Child"}, format="json").json()
+
+    assert owner_api.delete(f"/api/v1/keys/{child['id']}").status_code == 204
+    assert owner_api.get("/api/v1/me").status_code == 200
 
 
 def test_a_foreign_page_cannot(owner: User, make_key: MakeKey) -> None:
