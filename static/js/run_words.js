@@ -20,11 +20,21 @@ const STOPS = /** @type {Record<string, string>} */ ({
   refusal: "refused",
 });
 
-const NEXT = /** @type {[RegExp, string][]} */ ([
-  [/rate_limit/, "Wait a moment, then run it again."],
-  [/overload|capacity|unavailable|unreachable|connect|timeout|interrupted|lost/, "Run it again in a moment. If it goes on, the model server needs a look."],
-  [/invalid|not_found|too_large|permission|authentication|refus/, "Change the prompt or its parameters, then run it again."],
-]);
+const AGAIN = "Run it again in a moment. If it goes on, the model server needs a look.";
+const CHANGE = "Change the prompt or its parameters, then run it again.";
+
+/** What can be done, by the code of the error. */
+const NEXT = /** @type {Record<string, string>} */ ({
+  invalid_request: CHANGE,
+  unauthorized: "The key of this server needs a look by whoever runs it.",
+  rate_limited: "Wait a moment, then run it again.",
+  upstream_overloaded: AGAIN,
+  inference_unavailable: AGAIN,
+  timeout: "Run it again, or ask for fewer tokens.",
+  stream_cut: AGAIN,
+  worker_lost: "Run it again.",
+  unreachable: "Reload the page: the run goes on without it.",
+});
 
 /** @param {string} status */
 export function stateWord(status) {
@@ -45,7 +55,7 @@ export function problemOf(run) {
   const kept = run.text ? "The text that had arrived is kept above. " : "";
   if (run.status === "failed" || run.status === "lost") {
     const code = run.error?.code ?? "";
-    const next = NEXT.find(([pattern]) => pattern.test(code))?.[1] ?? "Run it again. If it fails twice, the Wire tab shows what was sent.";
+    const next = NEXT[code] ?? "Run it again. If it fails twice, the Wire tab shows what was sent.";
     const title = run.status === "lost" ? "The connection to this run was lost" : "The run failed";
     return { tone: "bad", title, message: run.error?.message ?? "No reason was given.", next: kept + next };
   }

@@ -45,7 +45,7 @@ test("an empty answer is said, with its stop reason", () => {
 });
 
 test("a failed run keeps its text and says what to do", () => {
-  const failed = { ...run, status: "failed", text: "half", error: { code: "overloaded_error", message: "The model is overloaded." } };
+  const failed = { ...run, status: "failed", text: "half", error: { code: "upstream_overloaded", message: "The model is overloaded." } };
   const problem = problemOf(failed);
   assert.equal(problem?.message, "The model is overloaded.");
   assert.match(problem?.next ?? "", /^The text that had arrived is kept above\. Run it again/);
