@@ -205,7 +205,7 @@ class Spec(Model):
 
     model: Annotated[Line, Field(min_length=1, max_length=200)]
     max_tokens: Annotated[int, Field(ge=1, le=1_000_000)]
-    temperature: Annotated[Any, _between(0, 2)] = None
+    temperature: Annotated[Any, _between(0, 1)] = None
     top_p: Annotated[Any, _between(0, 1)] = None
     top_k: Annotated[int, Field(ge=0, le=100_000)] | None = None
     stop_sequences: (

@@ -115,16 +115,26 @@ def api_version(spec: Mapping[str, Any]) -> str:
 
 
 def refuse_unsendable(body: Mapping[str, Any]) -> None:
-    """Raise Unprocessable for what every backend refuses, before a run is made of it."""
-    last = body["messages"][-1]
-    if last["role"] != "assistant":
+    """Raise Unprocessable for what the Messages API always refuses, before a run is made of it."""
+    for index, sequence in enumerate(body.get("stop_sequences", [])):
+        if not sequence.strip():
+            raise Unprocessable(
+                "A stop sequence of blanks only is refused by the Messages API.",
+                code="stop_sequence_blank",
+                field=f"stop_sequences.{index}",
+            )
+    _refuse_blank_prefill(body["messages"])
+
+
+def _refuse_blank_prefill(messages: Sequence[Mapping[str, Any]]) -> None:
+    if messages[-1]["role"] != "assistant":
         return
-    content = last["content"]
+    content = messages[-1]["content"]
     text = content if isinstance(content, str) else content[-1].get("text", "")
     if text and text != text.rstrip():
         raise Unprocessable(
             "The last assistant message (the prefill) ends in a blank, which the Messages API refuses.",
             code="prefill_ends_in_blank",
-            field=f"messages.{len(body['messages']) - 1}.content",
+            field=f"messages.{len(messages) - 1}.content",
             next_step="Remove the trailing blank in a new version; a saved one is never trimmed silently.",
         )

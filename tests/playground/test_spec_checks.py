@@ -25,6 +25,7 @@ GOOD: dict[str, Any] = {"model": "m", "max_tokens": 5, "messages": [{"role": "us
         ({"max_tokens": 1.5}, "spec.max_tokens"),
         ({"temperature": "hot"}, "spec.temperature"),
         ({"temperature": -0.1}, "spec.temperature"),
+        ({"temperature": 1.1}, "spec.temperature"),
         ({"top_p": 1.1}, "spec.top_p"),
         ({"top_k": -1}, "spec.top_k"),
         ({"messages": []}, "spec.messages"),

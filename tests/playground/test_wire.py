@@ -75,3 +75,9 @@ def test_a_prefill_ending_in_a_blank_is_told_and_not_trimmed() -> None:
 def test_turns_continue_the_conversation_and_take_no_variables() -> None:
     body = wire.build(SPEC, {"q": "a", "who": "b"}, turns=[{"role": "assistant", "content": "{{q}}"}])
     assert body["messages"][-1] == {"role": "assistant", "content": "{{q}}"}
+
+
+def test_a_stop_sequence_of_blanks_is_told_before_the_run() -> None:
+    with pytest.raises(Unprocessable) as refused:
+        wire.refuse_unsendable(wire.build({**SPEC, "stop_sequences": ["END", "\n\n"]}, {}))
+    assert refused.value.field == "stop_sequences.1"
