@@ -6,10 +6,9 @@ const { version } = JSON.parse(readFileSync(`${root}node_modules/lucide-static/p
 
 /** Only what is used: name in the sprite is the name in Lucide. */
 const names = [
-  "activity", "arrow-down", "arrow-up", "braces", "check", "chevron-down", "chevron-left", "chevron-right", "circle", "circle-alert",
-  "circle-check", "circle-x", "clock", "code-xml", "copy", "ellipsis", "external-link", "file-text", "git-branch", "git-fork", "history",
-  "info", "key-round", "keyboard", "log-out", "monitor", "moon", "panel-left", "pencil", "play", "plus", "rotate-ccw",
-  "save", "search", "settings-2", "square", "sun", "terminal", "trash-2", "triangle-alert", "user-round", "x",
+  "activity", "arrow-down", "arrow-up", "chevron-down", "circle-alert", "circle-check", "code-xml", "copy",
+  "file-text", "git-branch", "history", "info", "key-round", "log-out", "monitor", "moon", "panel-left", "play",
+  "plus", "save", "search", "settings-2", "square", "sun", "trash-2", "triangle-alert", "user-round", "x",
 ];
 
 const symbols = names.map((name) => {

@@ -82,7 +82,7 @@ def test_a_workbench_full_of_difficult_text(
         rules,
         name=LONG_NAME[:190],
         system="أجب دائمًا باللغة العربية 🎉 {{größe}}",
-        stop_sequences=["\n\n", "</answer>"],
+        stop_sequences=["\n\nHuman:", "</answer>"],
     )
     page = open_context(**VIEWS[view]).new_page()
     bench = Workbench(page).open(prompt)
