@@ -39,7 +39,7 @@ test-faults: $(VENV)/installed-dev
 check: $(VENV)/installed-dev check-scripts
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
-	$(BIN)/lint-imports --no-timing | tail -n 3
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy .
 	$(BIN)/djlint --quiet --check $(TEMPLATES)
 	$(BIN)/djlint --quiet --lint $(TEMPLATES)

@@ -75,7 +75,7 @@ def worker_beats(url: str) -> None:
 
 
 def beat(folder: DataFolder, *, environment: Mapping[str, str], after: tuple[str, ...]) -> Service:
-    """The scheduler opens no port: it is ready when it runs, and supervisord sees to that."""
+    """The scheduler. Its schedule is kept, so that a restart does not run everything at once."""
     schedule = str(folder.run / "celerybeat-schedule")
     return Service(
         name="beat",
@@ -83,6 +83,7 @@ def beat(folder: DataFolder, *, environment: Mapping[str, str], after: tuple[str
         command=python("-m", "celery", "-A", "config", "beat", "--schedule", schedule, "--pidfile=", "--loglevel=INFO"),
         environment=environment,
         probe=nothing,
+        settles=True,
         after=after,
         folder=ROOT,
         stop_within_s=3,

@@ -42,7 +42,7 @@ def main() -> int:
         status = process.wait()
     if status == 0:
         show(f"Installed {total} packages in {time.monotonic() - began:.0f} s")
-        print()
+        print(end="\n" if sys.stdout.isatty() else "", flush=True)
     else:
         tail = LOG.read_text(encoding="utf-8").splitlines()[-TAIL_LINES:]
         print("\nInstalling failed:", *tail, f"The whole log: {LOG}", sep="\n", file=sys.stderr)

@@ -44,6 +44,8 @@ class Service:
     #: Whether the application can do without it: then a failure is reported and the start goes on.
     vital: bool = True
     drop_root: bool = False
+    #: For a service that opens no port: ready once supervisord has seen it run for some seconds.
+    settles: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -91,7 +91,7 @@ class Startup:
             state = self._supervisor.states()[service.name]
             now = time.monotonic()
             try:
-                if state.alive:
+                if state.name == "RUNNING" or (state.alive and not service.settles):
                     service.probe()
                     return
                 reason = f"{state.name.lower()}: {state.detail}"

@@ -143,8 +143,8 @@ def test_a_dead_model_server_is_restarted_and_the_pages_work_meanwhile(live_stac
     wait_until(lambda: httpx2.get(f"{live_stack.base_url}/readyz", timeout=10).status_code == 200)
 
 
-@pytest.mark.parametrize("service", ["web", "worker", "inference_backend"])
-def test_a_killed_process_of_the_application_comes_back(live_stack: Instance, service: str) -> None:
+@pytest.mark.parametrize("service", ["web", "worker", "beat", "inference_backend", "postgres", "valkey", "seaweedfs"])
+def test_the_application_works_again_after_a_kill_of_any_process(live_stack: Instance, service: str) -> None:
     before = live_stack.pid(service)
     kill(before)
     wait_until(lambda: live_stack.pid(service) != before)
