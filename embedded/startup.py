@@ -27,11 +27,20 @@ class StoppedEarly(RuntimeError):
 class Startup:
     """One start. Everything independent runs at the same time, each in a thread of its own."""
 
-    def __init__(self, supervisor: Supervisor, folder: DataFolder, say: Say, stop: threading.Event) -> None:
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        folder: DataFolder,
+        say: Say,
+        stop: threading.Event,
+        *,
+        crashing_for_s: float = CRASHING_FOR_S,
+    ) -> None:
         self._supervisor = supervisor
         self._folder = folder
         self._say = say
         self._stop = stop
+        self._crashing_for_s = crashing_for_s
         self._done: dict[str, Future[None]] = {}
 
     def run(self, services: Sequence[Service], jobs: Sequence[Job]) -> list[str]:
@@ -85,7 +94,7 @@ class Startup:
         self._say(line(service.title, "ready", time.monotonic() - began))
 
     def _wait(self, service: Service, deadline: float) -> None:
-        crashing_deadline = time.monotonic() + CRASHING_FOR_S
+        crashing_deadline = time.monotonic() + self._crashing_for_s
         while True:
             self._check_stop()
             state = self._supervisor.states()[service.name]

@@ -48,7 +48,9 @@ class Start:
     def run(self, services: list[Service], jobs: list[Job]) -> list[str]:
         self._supervisor = Supervisor(self._folder, services, sockets=self._folder.sockets())
         self._supervisor.launch({"PATH": os.environ["PATH"]})
-        return Startup(self._supervisor, self._folder, self.said.append, threading.Event()).run(services, jobs)
+        stop = threading.Event()
+        startup = Startup(self._supervisor, self._folder, self.said.append, stop, crashing_for_s=0.5)
+        return startup.run(services, jobs)
 
     def pid(self, name: str) -> int:
         assert self._supervisor is not None
