@@ -8,6 +8,7 @@ import httpx2
 from embedded.service import NotReady, Service, python
 
 MODEL = "smollm2-135m-instruct"
+NOTICE = "This small model proves that everything works; it is no judge of prompts."
 SLOTS = 8
 
 

@@ -201,14 +201,15 @@ def add_inference(stack: Stack) -> None:
 
 def add_engine(stack: Stack) -> None:
     if "INFERENCE_ENGINE_URL" in stack.given:
-        names = ("INFERENCE_ENGINE_URL", "INFERENCE_ENGINE_KIND", "INFERENCE_ENGINE_MODEL")
-        stack.environment |= {name: stack.given[name] for name in names if name in stack.given}
+        names = [name for name in stack.given if name.startswith("INFERENCE_ENGINE_")]
+        stack.environment |= {name: stack.given[name] for name in names}
         return
     port = stack.ports.get("engine")
     stack.environment |= {
         "INFERENCE_ENGINE_URL": f"http://127.0.0.1:{port}",
         "INFERENCE_ENGINE_KIND": "llama_cpp",
         "INFERENCE_ENGINE_MODEL": model.MODEL,
+        "INFERENCE_ENGINE_NOTICE": model.NOTICE,
     }
     if stack.wants("engine"):
         threads = int(stack.given.get("EMBEDDED_ENGINE_THREADS", "0")) or None

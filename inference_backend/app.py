@@ -66,12 +66,12 @@ class Pages:
     async def list_models(self, request: Request) -> Response:
         await self._service.greet(read_headers(request.scope), record_of(request.scope))
         replica = self._service.replica
-        return JSONResponse(model_list([model_info(replica.model, replica.served)]))
+        return JSONResponse(model_list([model_info(replica)]))
 
     async def show_model(self, request: Request) -> Response:
         await self._service.greet(read_headers(request.scope), record_of(request.scope))
         replica = self._service.find_model(request.path_params["model"])
-        return JSONResponse(model_info(replica.model, replica.served))
+        return JSONResponse(model_info(replica))
 
     async def healthz(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"})

@@ -40,9 +40,10 @@ GOLDEN = GenerationRequest(
 class Replica:
     """One engine and what is known of it. Only a verified one is `ready` and takes requests."""
 
-    def __init__(self, engine: Engine, *, model: str) -> None:
+    def __init__(self, engine: Engine, *, model: str, notice: str = "") -> None:
         self.engine = engine
         self.model = model
+        self.notice = notice
         self.state: State = "down"
         self.reason = "not verified yet"
         self.served: ServedModel | None = None

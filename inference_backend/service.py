@@ -62,7 +62,7 @@ def build_service(settings: Settings) -> Service:
             service_key_digest=settings.service_key_digest,
             static_keys=read_key_file(settings.key_file) if settings.key_file else {},
         ),
-        replica=Replica(engine, model=settings.engine_model),
+        replica=Replica(engine, model=settings.engine_model, notice=settings.engine_notice),
         metrics=metrics,
         in_flight=InFlightLimit(settings.max_in_flight, metrics.in_flight),
         timeouts=settings.timeouts,

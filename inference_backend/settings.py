@@ -31,6 +31,8 @@ class Settings:
     engine_kind: EngineKind = "llama_cpp"
     engine_model: str = "smollm2-135m-instruct"
     engine_api_key: str | None = field(default=None, repr=False)
+    #: What people should know about the model before they judge it; shown where it is picked.
+    engine_notice: str = ""
     redis_url: str | None = field(default=None, repr=False)
     service_key_digest: str | None = field(default=None, repr=False)
     key_file: Path | None = None
@@ -53,6 +55,7 @@ class Settings:
             engine_kind=_read_kind(environment.get("INFERENCE_ENGINE_KIND", "llama_cpp")),
             engine_model=environment.get("INFERENCE_ENGINE_MODEL") or "smollm2-135m-instruct",
             engine_api_key=environment.get("INFERENCE_ENGINE_API_KEY") or None,
+            engine_notice=environment.get("INFERENCE_ENGINE_NOTICE", ""),
             redis_url=redis_url,
             service_key_digest=hashlib.sha256(service_key.encode()).hexdigest() if service_key else None,
             key_file=Path(key_file) if key_file else None,

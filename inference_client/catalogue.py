@@ -35,6 +35,7 @@ class Model:
     context: int | None = None
     capabilities: Any = None
     provider: str = ""
+    notice: str | None = None
 
 
 def list_models() -> list[Model]:
@@ -82,6 +83,7 @@ def as_model(row: Mapping[str, Any], *, host: str) -> Model:
         context=context if isinstance(context, int) else None,
         capabilities=row.get("capabilities"),
         provider=str(provider),
+        notice=str(row["notice"]) if row.get("notice") else None,
     )
 
 

@@ -88,7 +88,8 @@ def conclude(outcome: Outcome, *, wire_request: str | None = None) -> Ending:
         first_token_at=outcome.first_token_at,
         upstream_request_id=outcome.upstream_request_id[:128],
         input_tokens=_input_tokens(outcome.response),
-        output_tokens=_count(outcome.response, "output_tokens"),
+        # Told at the end of an answer only; what its beginning says is a placeholder.
+        output_tokens=_count(outcome.response, "output_tokens") if outcome.complete else None,
         wire_request=wire_request,
     )
 

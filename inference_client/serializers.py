@@ -88,6 +88,7 @@ class ModelSerializer(serializers.Serializer[Any]):
     )
     capabilities = serializers.JSONField(allow_null=True, help_text="As the backend declares them; null if unknown.")
     provider = serializers.CharField()
+    notice = serializers.CharField(allow_null=True, help_text="What to know about this model before judging it.")
 
 
 class ModelListSerializer(serializers.Serializer[Any]):

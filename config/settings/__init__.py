@@ -262,7 +262,7 @@ STORAGES = {
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if STATIC_FROM_SOURCE
-        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        else "config.static.HashedStaticFiles"
     },
 }
 LOGGING = logging_config(env.str("LOG_LEVEL", default="INFO"))

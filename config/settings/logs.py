@@ -29,6 +29,8 @@ def logging_config(level: str) -> dict[str, Any]:
             "django.request": {"level": "ERROR", "filters": ["exceptions"]},
             "django.security.DisallowedHost": {"level": "CRITICAL"},
             "httpx2": {"level": "WARNING"},
+            # At DEBUG it logs whole prompts.
+            "anthropic": {"level": "WARNING"},
             "botocore": {"level": "WARNING"},
             # Both name the arguments of each task.
             "celery.app.trace": {"level": "WARNING"},

@@ -1,23 +1,27 @@
 """Models as the API lists them."""
 
+import dataclasses
 from typing import Any
 
-from inference_backend.engines.protocol import ServedModel
+from inference_backend.replicas import Replica
 
 # The API's own value for a model whose release date is unknown.
 _UNKNOWN_DATE = "1970-01-01T00:00:00Z"
 
 
-def model_info(name: str, served: ServedModel | None) -> dict[str, Any]:
-    context = served.context if served else None
+def model_info(replica: Replica) -> dict[str, Any]:
+    """A row of the API's list, and beyond it what this model can do and what to know about it."""
+    context = replica.served.context if replica.served else None
     return {
         "type": "model",
-        "id": name,
-        "display_name": name,
+        "id": replica.model,
+        "display_name": replica.model,
         "created_at": _UNKNOWN_DATE,
         "lifecycle": "active",
         "max_input_tokens": context,
         "max_tokens": context,
+        "capabilities": dataclasses.asdict(replica.engine.capabilities),
+        "notice": replica.notice or None,
     }
 
 

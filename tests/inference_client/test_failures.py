@@ -124,6 +124,13 @@ def test_a_message_is_one_storable_bounded_line() -> None:
     assert plain_sentence(None) == ""
 
 
+def test_an_answer_that_was_cut_has_no_count_of_its_tokens() -> None:
+    """The count at the beginning of an answer is a placeholder: 0 would say that nothing arrived."""
+    usage = {"input_tokens": 7, "output_tokens": 0}
+    ending = conclude(Outcome(stopped=True, text="some text", response={"usage": usage}))
+    assert (ending.status, ending.input_tokens, ending.output_tokens) == (RunStatus.CANCELLED, 7, None)
+
+
 def test_usage_that_is_nonsense_is_not_stored() -> None:
     ending = conclude(
         Outcome(

@@ -27,7 +27,7 @@ def lists(*rows: Any) -> Script:
 def test_the_models_are_those_of_the_backend(owner_api: APIClient, upstream: Upstream) -> None:
     upstream.does(
         lists(
-            {"type": "model", "id": "tiny", "context_window": 2048, "capabilities": ["text"], "provider": "local"},
+            {"id": "tiny", "context_window": 2048, "capabilities": ["text"], "provider": "local", "notice": "Small."},
             {"type": "model", "id": "big", "max_input_tokens": 200000},
             {"type": "model", "id": "odd", "context_window": "lots"},
         )
@@ -35,9 +35,9 @@ def test_the_models_are_those_of_the_backend(owner_api: APIClient, upstream: Ups
     answer = owner_api.get(LIST)
     assert answer.status_code == 200
     assert answer.json()["results"] == [
-        {"id": "tiny", "context": 2048, "capabilities": ["text"], "provider": "local"},
-        {"id": "big", "context": 200000, "capabilities": None, "provider": "self-hosted"},
-        {"id": "odd", "context": None, "capabilities": None, "provider": "self-hosted"},
+        {"id": "tiny", "context": 2048, "capabilities": ["text"], "provider": "local", "notice": "Small."},
+        {"id": "big", "context": 200000, "capabilities": None, "provider": "self-hosted", "notice": None},
+        {"id": "odd", "context": None, "capabilities": None, "provider": "self-hosted", "notice": None},
     ]
     assert upstream.calls[0].headers["authorization"] == "Bearer sk-test"
 
