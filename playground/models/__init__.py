@@ -2,18 +2,21 @@ from playground.models.body import Body
 from playground.models.branch import DEFAULT_BRANCH, Branch, BranchMove
 from playground.models.label import Label, LabelMove
 from playground.models.prompt import MAX_NAME_LENGTH, Prompt
+from playground.models.upload import MAX_UPLOAD_BYTES, Upload
 from playground.models.version import MAX_MESSAGE_LENGTH, Version, VersionRun
 
 __all__ = [
     "DEFAULT_BRANCH",
     "MAX_MESSAGE_LENGTH",
     "MAX_NAME_LENGTH",
+    "MAX_UPLOAD_BYTES",
     "Body",
     "Branch",
     "BranchMove",
     "Label",
     "LabelMove",
     "Prompt",
+    "Upload",
     "Version",
     "VersionRun",
 ]

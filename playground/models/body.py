@@ -31,8 +31,20 @@ class Body(models.Model):
     object_key = models.CharField(max_length=200, unique=True)
     inline = models.BinaryField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    unreferenced_since = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="Set while no version names it, only uploads: then it is usable through those, and swept in time.",
+    )
 
     class Meta:
+        indexes = [
+            models.Index(
+                fields=["unreferenced_since"],
+                condition=Q(unreferenced_since__isnull=False),
+                name="body_unreferenced",
+            )
+        ]
         constraints = [
             models.UniqueConstraint(fields=["prompt", "sha256"], name="body_once_in_its_prompt"),
             models.CheckConstraint(condition=Q(byte_length__gte=0, stored_length__gte=0), name="body_lengths"),
