@@ -196,6 +196,7 @@ def main() -> None:
     else:
         with running_application() as data:
             report = measure(data, options.count)
+    RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(report, indent=2))
 

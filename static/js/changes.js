@@ -1,4 +1,5 @@
 /* What differs between two specs, in words: the note of the save form and the message it proposes. */
+import { differInBlanksOnly } from "./diff_marks.js";
 import { canonical, sentence } from "./spec.js";
 
 const NAMES = /** @type {Record<string, string>} */ ({
@@ -15,32 +16,6 @@ const NAMES = /** @type {Record<string, string>} */ ({
 });
 
 /** @typedef {import("./spec.js").Spec} Spec */
-
-/**
- * @param {Spec} before
- * @param {Spec} after
- * @returns {string[]}
- */
-function changedMessages(before, after) {
-  const found = [];
-  const most = Math.max(before.messages.length, after.messages.length);
-  for (let index = 0; index < most; index += 1) {
-    if (canonical(before.messages[index]) !== canonical(after.messages[index])) found.push(`message ${index + 1}`);
-  }
-  return found.length > 3 ? [`${found.length} messages`] : found;
-}
-
-/**
- * @param {Spec | null} before
- * @param {Spec} after
- * @returns {string[]} empty when nothing differs
- */
-export function changedParts(before, after) {
-  if (!before) return [sentence(after)];
-  const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => name !== "messages");
-  const changed = fields.filter((name) => canonical(before[name]) !== canonical(after[name]));
-  return [...changed.map((name) => NAMES[name] ?? name), ...changedMessages(before, after)];
-}
 
 /**
  * How one part differs: "temperature 0.7 to 0", "message 1: 6 characters more".
@@ -77,19 +52,49 @@ export function differences(before, after) {
   ];
 }
 
+/** @typedef {{how: "change" | "set" | "add" | "remove", what: string}} Change */
+
+/** @param {unknown} value */
+const isShort = (value) => typeof value === "number" || (typeof value === "string" && value.length <= 40 && !value.includes("\n"));
+
 /**
+ * @param {string} name
+ * @param {unknown} before
+ * @param {unknown} after
+ * @returns {Change}
+ */
+function change(name, before, after) {
+  const plain = ["max tokens", "temperature", "top p", "top k", "model"].includes(name);
+  if (after === undefined) return { how: "remove", what: name };
+  if (before === undefined) return plain && isShort(after) ? { how: "set", what: `${name} to ${after}` } : { how: "add", what: name };
+  if (plain && isShort(before) && isShort(after)) return { how: "change", what: `${name} ${before} → ${after}` };
+  const blanks = typeof before === "string" && typeof after === "string" && differInBlanksOnly(before, after);
+  return { how: "change", what: blanks ? `blanks in ${name}` : name };
+}
+
+/** @param {Spec} before @param {Spec} after @returns {Change[]} */
+function messageChanges(before, after) {
+  const most = Math.max(before.messages.length, after.messages.length);
+  const changed = Array.from({ length: most }, (_, index) => index).filter((index) => canonical(before.messages[index]) !== canonical(after.messages[index]));
+  if (changed.length > 3) return [{ how: "change", what: `${changed.length} messages` }];
+  return changed.map((index) => change(`message ${index + 1}`, before.messages[index]?.content, after.messages[index]?.content));
+}
+
+/**
+ * A message that is true, if dull: "Change system, temperature 0.2 → 0.5; remove tools".
  * @param {Spec | null} before
  * @param {Spec} after
- * @returns {string} a message that is true, if dull
+ * @returns {string} "" when nothing differs
  */
 export function proposedMessage(before, after) {
   if (!before) return "First version";
-  const parts = changedParts(before, after);
-  if (parts.length === 0) return "";
-  if (parts.length === 1 && ["temperature", "max tokens", "top p", "top k", "model"].includes(parts[0])) {
-    const name = Object.keys(NAMES).find((key) => NAMES[key] === parts[0]) ?? "";
-    return after[name] === undefined ? `Remove ${parts[0]}` : `Set ${parts[0]} to ${after[name]}`;
-  }
-  const last = parts.at(-1);
-  return `Change ${parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${last}` : last}`;
+  const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => name !== "messages");
+  const changed = fields.filter((name) => canonical(before[name]) !== canonical(after[name]));
+  const all = [...changed.map((name) => change(NAMES[name] ?? name, before[name], after[name])), ...messageChanges(before, after)];
+  const clauses = /** @type {const} */ (["change", "set", "add", "remove"]).flatMap((how) => {
+    const items = all.filter((item) => item.how === how).map((item) => item.what);
+    return items.length > 0 ? [`${how} ${items.join(", ")}`] : [];
+  });
+  const words = clauses.join("; ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }

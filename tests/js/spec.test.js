@@ -41,7 +41,12 @@ test("a save proposes a message that is true", () => {
   assert.equal(proposedMessage(null, spec), "First version");
   assert.equal(proposedMessage(spec, { ...spec, temperature: 0 }), "Set temperature to 0");
   assert.equal(proposedMessage({ ...spec, temperature: 1 }, spec), "Remove temperature");
-  assert.equal(proposedMessage(spec, { ...spec, system: "x", temperature: 0 }), "Change system and temperature");
+  assert.equal(proposedMessage(spec, { ...spec, system: "x", temperature: 0 }), "Set temperature to 0; add system");
+  const before = { ...spec, system: "a", temperature: 0.2, tools: "[]" };
+  assert.equal(proposedMessage(before, { ...spec, system: "b", temperature: 0.5 }), "Change system, temperature 0.2 → 0.5; remove tools");
+  assert.equal(proposedMessage(before, { ...before, system: "a " }), "Change blanks in system");
+  const longer = [...spec.messages, { role: /** @type {const} */ ("assistant"), content: "x" }];
+  assert.equal(proposedMessage(spec, { ...spec, messages: longer }), "Add message 2");
   assert.equal(proposedMessage(spec, spec), "");
 });
 
