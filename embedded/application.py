@@ -56,6 +56,7 @@ def worker(*, web_address: str, environment: Mapping[str, str], after: tuple[str
         ),
         environment=environment,
         probe=partial(worker_beats, f"{web_address}/readyz"),
+        settles=True,  # after a quick restart the heartbeat of the last one is still there
         after=after,
         folder=ROOT,
         # With what the other ranks take, still under 15 s. Who is cut off then is sent again: tasks are acked late.
