@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import pydantic
 import rfc8785
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from core.errors import DomainError, InvalidInput, TooLarge
 from playground import template
@@ -299,7 +299,37 @@ def _first_error(error: pydantic.ValidationError, field: str) -> DomainError:
             kept="Nothing was saved; your text is still in this page.",
             next_step="Upload it and refer to it by its upload id.",
         )
-    return InvalidInput(f"{problem['msg']}.".replace("..", "."), field=path)
+    return InvalidInput(_sentence(problem), field=path)
+
+
+#: pydantic's own sentences speak of inputs and validation; these speak to the person who wrote the spec.
+_SENTENCES = {
+    "missing": "This is required.",
+    "extra_forbidden": "There is no such field in a spec.",
+    "string_type": "Must be a text.",
+    "string_too_short": "This cannot be empty.",
+    "string_too_long": "At most {max_length} characters are possible here.",
+    "int_type": "Must be a whole number.",
+    "list_type": "Must be a list.",
+    "dict_type": "Must be a JSON object.",
+    "bool_type": "Must be true or false.",
+    "greater_than_equal": "Must be at least {ge}.",
+    "less_than_equal": "Must be at most {le}.",
+    "too_short": "At least {min_length} is needed.",
+    "too_long": "At most {max_length} are possible.",
+    "literal_error": "Must be {expected}.",
+    "union_tag_invalid": "There is no content block of type {tag!r}; known are {expected_tags}.",
+    "union_tag_not_found": "A content block needs a type.",
+    "model_type": "Must be a JSON object.",
+    "model_attributes_type": "Must be a JSON object.",
+}
+
+
+def _sentence(problem: ErrorDetails) -> str:
+    known = _SENTENCES.get(problem["type"])
+    if known is None:
+        return f"{problem['msg']}.".replace("..", ".")
+    return known.format_map(problem.get("ctx", {}))
 
 
 def _is_branch(location: tuple[int | str, ...]) -> bool:

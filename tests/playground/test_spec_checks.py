@@ -59,6 +59,25 @@ def test_a_bad_field_is_named(change: dict[str, Any], field: str) -> None:
     assert refused.value.message
 
 
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"model": None}, "This is required."),
+        ({"max_tokens": 0}, "Must be at least 1."),
+        ({"max_tokens": "5"}, "Must be a whole number."),
+        ({"temperature": 2}, "Must be between 0 and 1."),
+        ({"messages": []}, "At least 1 is needed."),
+        ({"messages": [{"role": "x", "content": "y"}]}, "Must be 'user' or 'assistant'."),
+        ({"messages": ["x"]}, "Must be a JSON object."),
+        ({"mesages": 1}, "There is no such field in a spec."),
+    ],
+)
+def test_the_sentence_speaks_to_the_author(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        spec.parse({**GOOD, **change})
+    assert refused.value.message == sentence
+
+
 def test_a_text_over_the_inline_limit_is_named_and_says_what_to_do() -> None:
     with pytest.raises(TooLarge) as refused:
         spec.parse({**GOOD, "messages": [{"role": "user", "content": "x" * 3_000_000}]})
