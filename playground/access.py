@@ -26,12 +26,25 @@ def signed_in(user: User | AnonymousUser) -> User:
 def prompt_for(user: User | AnonymousUser, prompt_id: uuid.UUID, permission: str = VIEW) -> Prompt:
     """The prompt, if this person may see it. Raises NotFound; NotAllowed only for who sees it but may not do this."""
     person = signed_in(user)
-    prompt = Prompt.objects.filter(pk=prompt_id).first()
+    prompt = Prompt.objects.filter(pk=prompt_id, trashed_at=None).first()
     if prompt is None or not person.has_perm(VIEW, prompt):
         raise NotFound
     if permission != VIEW and not person.has_perm(permission, prompt):
         raise NotAllowed
     return prompt
+
+
+def own_prompt_for(user: User | AnonymousUser, prompt_id: uuid.UUID) -> Prompt:
+    """The prompt, if it is this person's own: also one in the trash, where nobody else sees it.
+
+    Raises NotFound; NotAllowed for who may see it but does not own it.
+    """
+    person = signed_in(user)
+    mine = Prompt.objects.visible_to(person).filter(pk=prompt_id).first()
+    if mine is None:
+        prompt_for(person, prompt_id)
+        raise NotAllowed("Only its owner can do this.")
+    return mine
 
 
 def version_of(prompt: Prompt, pointer: str | int) -> Version:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
+from playground import library_urls
 from playground.api import diffs, merges, pointers, prompts, runs, trees, versions
 
 PROMPT = "prompts/<uuid:prompt_id>"
@@ -10,6 +11,7 @@ BRANCH = f"{PROMPT}/branches/<str:name>"
 LABEL = f"{PROMPT}/labels/<str:name>"
 
 urlpatterns = [
+    *library_urls.urlpatterns,
     path("prompts", prompts.PromptList.as_view(), name="api-prompts"),
     path(PROMPT, prompts.PromptDetail.as_view(), name="api-prompt"),
     path(f"{PROMPT}/diff", diffs.Diff.as_view(), name="api-diff"),

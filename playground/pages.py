@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.models import User
 from core.errors import DomainError, NotFound
 from core.ids import new_id
-from playground import access, freezing, services
+from playground import access, freezing, searching, services
 from playground.models import DEFAULT_BRANCH, Branch, Prompt, Version, VersionRun
 from playground.page_lists import page_of, runs_page
 
@@ -27,8 +27,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 def _home_context(request: HttpRequest, person: User) -> dict[str, object]:
     words = request.GET.get("q", "").strip()
-    prompts = Prompt.objects.visible_to(person).matching(words).with_latest_number()
-    page = page_of(prompts, moment="updated_at", cursor=request.GET.get("cursor"))
+    prompts = searching.matching(Prompt.objects.visible_to(person).active(), searching.read_query(words))
+    page = page_of(prompts.with_latest_number(), moment="updated_at", cursor=request.GET.get("cursor"))
     return {
         "place": "prompts",
         "q": words,

@@ -27,7 +27,18 @@ class PromptOutput(serializers.ModelSerializer[Prompt]):
 
     class Meta:
         model = Prompt
-        fields = ["id", "name", "description", "tags", "folder", "latest_number", "created_at", "updated_at"]
+        fields = [
+            "id",
+            "name",
+            "description",
+            "tags",
+            "folder",
+            "latest_number",
+            "created_at",
+            "updated_at",
+            "archived_at",
+            "trashed_at",
+        ]
 
 
 class VersionInput(serializers.Serializer[Any]):

@@ -17,6 +17,6 @@ class PromptAccessBackend(BaseBackend):
     """Object permissions on prompts. Denies by default: an inactive person, another object, an unknown permission."""
 
     def has_perm(self, user_obj: Any, perm: str, obj: Model | None = None) -> bool:
-        if not isinstance(obj, Prompt) or not user_obj.is_active:
+        if not isinstance(obj, Prompt) or not user_obj.is_active or obj.trashed_at is not None:
             return False
         return perm in OWNER_PERMISSIONS and obj.owner_id == user_obj.pk

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -8,35 +9,48 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from core.errors import InvalidInput
 from core.paging import NewestFirst
-from playground import access, services
+from playground import access, searching, services
 from playground.api.asking import IDEMPOTENCY_KEY, checked, idempotency_key, person
+from playground.api.library import Erasure
+from playground.library_serializers import FoundPromptOutput
 from playground.models import Prompt
+from playground.models.prompt import PromptQuerySet
 from playground.serializers import PromptInput, PromptOutput
+
+_STATES: dict[str, Callable[[PromptQuerySet], PromptQuerySet]] = {
+    "active": PromptQuerySet.active,
+    "archived": PromptQuerySet.archived,
+    "trashed": PromptQuerySet.trashed,
+}
 
 
 class PromptList(APIView):
     @extend_schema(
         operation_id="prompts_list",
         parameters=[
-            OpenApiParameter("q", OpenApiTypes.STR, description="Words in name or description."),
+            OpenApiParameter("q", OpenApiTypes.STR, description="Words in its own lines, or in any of its versions."),
+            OpenApiParameter("state", OpenApiTypes.STR, enum=list(_STATES), description="Default: active."),
             OpenApiParameter("tag", OpenApiTypes.STR),
             OpenApiParameter("folder", OpenApiTypes.STR),
             OpenApiParameter("cursor", OpenApiTypes.STR),
             OpenApiParameter("limit", OpenApiTypes.INT),
         ],
-        responses=PromptOutput(many=True),
+        responses=FoundPromptOutput(many=True),
     )
     def get(self, request: Request) -> Response:
         """My prompts, newest first."""
-        found = Prompt.objects.visible_to(person(request)).matching(request.query_params.get("q", ""))
+        query = searching.read_query(request.query_params.get("q", ""))
+        found = searching.matching(_in_state(Prompt.objects.visible_to(person(request)), request), query)
         for name, lookup in (("tag", "tags__contains"), ("folder", "folder")):
             value = request.query_params.get(name)
             if value is not None:
                 found = found.filter(**{lookup: [value] if name == "tag" else value})
         pages = NewestFirst()
         rows = pages.paginate_queryset(found.with_latest_number(), request)
-        return pages.get_paginated_response(PromptOutput(rows, many=True).data)
+        matches = searching.matches([row.pk for row in rows], query)
+        return pages.get_paginated_response(FoundPromptOutput(rows, many=True, context={"matches": matches}).data)
 
     @extend_schema(
         operation_id="prompts_create", request=PromptInput, responses={201: PromptOutput}, parameters=[IDEMPOTENCY_KEY]
@@ -48,7 +62,14 @@ class PromptList(APIView):
         return Response(PromptOutput(prompt).data, status=201)
 
 
-class PromptDetail(APIView):
+def _in_state(prompts: PromptQuerySet, request: Request) -> PromptQuerySet:
+    state = request.query_params.get("state", "active")
+    if state not in _STATES:
+        raise InvalidInput(f"A prompt is one of {', '.join(_STATES)}.", field="state")
+    return _STATES[state](prompts)
+
+
+class PromptDetail(Erasure, APIView):
     @extend_schema(operation_id="prompts_read", responses=PromptOutput)
     def get(self, request: Request, prompt_id: uuid.UUID) -> Response:
         """One prompt."""

@@ -1,22 +1,29 @@
 from playground.models.body import Body
 from playground.models.branch import DEFAULT_BRANCH, Branch, BranchMove
+from playground.models.draft import Draft
+from playground.models.erasure import ErasedObjects
 from playground.models.label import Label, LabelMove
-from playground.models.prompt import MAX_NAME_LENGTH, Prompt
+from playground.models.prompt import KEPT_IN_TRASH, MAX_NAME_LENGTH, Prompt
+from playground.models.search import VersionSearch
 from playground.models.upload import MAX_UPLOAD_BYTES, Upload
 from playground.models.version import MAX_MESSAGE_LENGTH, Version, VersionRun
 
 __all__ = [
     "DEFAULT_BRANCH",
+    "KEPT_IN_TRASH",
     "MAX_MESSAGE_LENGTH",
     "MAX_NAME_LENGTH",
     "MAX_UPLOAD_BYTES",
     "Body",
     "Branch",
     "BranchMove",
+    "Draft",
+    "ErasedObjects",
     "Label",
     "LabelMove",
     "Prompt",
     "Upload",
     "Version",
     "VersionRun",
+    "VersionSearch",
 ]

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+import datetime as dt
 from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Max, Q
+from django.db.models import Count, F, Func, Max, Q
 from django.utils import timezone
 
 from accounts.models import User
 from core.ids import new_id
 
 MAX_NAME_LENGTH = 200
+KEPT_IN_TRASH = dt.timedelta(days=30)
 
 
 class PromptQuerySet(models.QuerySet["Prompt"]):
@@ -19,11 +21,29 @@ class PromptQuerySet(models.QuerySet["Prompt"]):
         """The prompts this person owns. What others share is read through `sharing`."""
         return self.filter(owner=user)
 
-    def matching(self, words: str) -> PromptQuerySet:
-        """Name, description or tag contains `words`, without regard to case."""
-        if not words:
-            return self
-        return self.filter(Q(name__icontains=words) | Q(description__icontains=words) | Q(tags__contains=[words]))
+    def active(self) -> PromptQuerySet:
+        """Neither archived nor in the trash: what lists show unless asked otherwise."""
+        return self.filter(archived_at=None, trashed_at=None)
+
+    def archived(self) -> PromptQuerySet:
+        return self.filter(archived_at__isnull=False, trashed_at=None)
+
+    def trashed(self) -> PromptQuerySet:
+        return self.filter(trashed_at__isnull=False)
+
+    def expired(self, now: dt.datetime) -> PromptQuerySet:
+        """In the trash for so long that they are to be erased."""
+        return self.filter(trashed_at__lte=now - KEPT_IN_TRASH)
+
+    def folder_counts(self) -> dict[str, int]:
+        """How many there are by folder."""
+        return dict(self.order_by().values_list("folder").annotate(Count("pk")))
+
+    def tag_counts(self) -> list[tuple[str, int]]:
+        """Tags by name, each with how many have it."""
+        tag = Func(F("tags"), function="unnest", output_field=models.CharField())
+        rows = self.annotate(tag=tag).values("tag").annotate(count=Count("pk")).order_by("tag")
+        return [(row["tag"], row["count"]) for row in rows]
 
     def with_latest_number(self) -> PromptQuerySet:
         """Adds `latest_number`: the highest version number, null for a prompt without versions."""
@@ -41,6 +61,11 @@ class Prompt(models.Model):
     folder = models.CharField(max_length=500, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now)
+
+    archived_at = models.DateTimeField(
+        null=True, blank=True, help_text="Out of the usual lists, but as usable as ever."
+    )
+    trashed_at = models.DateTimeField(null=True, blank=True, help_text="Gone for everybody, until restored or erased.")
 
     objects: ClassVar[PromptQuerySet] = PromptQuerySet.as_manager()  # type: ignore[assignment]
 

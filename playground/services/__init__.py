@@ -1,21 +1,31 @@
 """Writes on prompts: one transaction each, no network call inside it, the object returned."""
 
 from playground.services.branches import move_branch, redo_branch, start_branch, undo_branch
+from playground.services.drafts import drop_draft, keep_draft
+from playground.services.forks import fork_prompt
 from playground.services.labels import move_label, remove_label
+from playground.services.library import archive_prompt, erase_prompt, restore_prompt, trash_prompt
 from playground.services.prompts import create_prompt, update_prompt
 from playground.services.runs import run_version
 from playground.services.versions import SavedVersion, save_version
 
 __all__ = [
     "SavedVersion",
+    "archive_prompt",
     "create_prompt",
+    "drop_draft",
+    "erase_prompt",
+    "fork_prompt",
+    "keep_draft",
     "move_branch",
     "move_label",
     "redo_branch",
     "remove_label",
+    "restore_prompt",
     "run_version",
     "save_version",
     "start_branch",
+    "trash_prompt",
     "undo_branch",
     "update_prompt",
 ]

@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import User
 from core import idempotency
 from playground.models import Prompt
-from playground.services.lines import line
+from playground.services.lines import folder_path, line, tag_list
 
 
 def create_prompt(
@@ -25,8 +25,8 @@ def create_prompt(
     fields = {
         "name": line("name", name),
         "description": line("description", description, empty=True),
-        "tags": [line("tags", tag) for tag in tags],
-        "folder": line("folder", folder, empty=True),
+        "tags": tag_list("tags", tags),
+        "folder": folder_path("folder", folder),
     }
 
     def make() -> tuple[Prompt, uuid.UUID]:
@@ -47,8 +47,10 @@ def update_prompt(*, prompt: Prompt, **changes: Any) -> Prompt:
     """Change name, description, tags or folder; versions are not touched. Raises InvalidInput."""
     for name, value in changes.items():
         if name == "tags":
-            prompt.tags = [line("tags", tag) for tag in value]
-        elif name in ("name", "description", "folder"):
+            prompt.tags = tag_list("tags", value)
+        elif name == "folder":
+            prompt.folder = folder_path("folder", value)
+        elif name in ("name", "description"):
             setattr(prompt, name, line(name, value, empty=name != "name"))
     prompt.updated_at = timezone.now()
     prompt.save(update_fields=[*changes, "updated_at"])

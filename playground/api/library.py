@@ -1,0 +1,76 @@
+"""Where prompts are kept: archive, trash, erasure, folders and tags."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import ClassVar
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema, extend_schema_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from playground import access, folders, services
+from playground.api.asking import checked, person
+from playground.library_serializers import ConfirmInput, FolderOutput, TagOutput
+from playground.models import Prompt
+from playground.serializers import PromptOutput
+
+
+class _Place(APIView):
+    put: ClassVar[Callable[..., Prompt]]
+
+    @extend_schema(request=None, responses=PromptOutput)
+    def post(self, request: Request, prompt_id: uuid.UUID) -> Response:
+        prompt = access.own_prompt_for(request.user, prompt_id)
+        return Response(PromptOutput(type(self).put(prompt=prompt)).data)
+
+
+@extend_schema_view(
+    post=extend_schema(operation_id="prompts_archive", description="Out of the usual lists. Owner only.")
+)
+class Archive(_Place):
+    put = staticmethod(services.archive_prompt)
+
+
+@extend_schema_view(
+    post=extend_schema(operation_id="prompts_trash", description="Gone for everybody; erased in 30 days. Owner only.")
+)
+class Trash(_Place):
+    put = staticmethod(services.trash_prompt)
+
+
+@extend_schema_view(
+    post=extend_schema(operation_id="prompts_restore", description="Back from the archive or trash. Owner only.")
+)
+class Restore(_Place):
+    put = staticmethod(services.restore_prompt)
+
+
+class FolderTree(APIView):
+    @extend_schema(operation_id="folders_list", responses=FolderOutput(many=True))
+    def get(self, request: Request) -> Response:
+        """The folders of my prompts as a tree, those in the archive and the trash not counted."""
+        counts = Prompt.objects.visible_to(person(request)).active().folder_counts()
+        return Response({"results": folders.tree(counts), "next": None})
+
+
+class TagList(APIView):
+    @extend_schema(operation_id="tags_list", responses=TagOutput(many=True))
+    def get(self, request: Request) -> Response:
+        """The tags of my prompts by name, those in the archive and the trash not counted."""
+        counts = Prompt.objects.visible_to(person(request)).active().tag_counts()
+        return Response({"results": [{"name": name, "count": count} for name, count in counts], "next": None})
+
+
+class Erasure:
+    """DELETE of a prompt, for its view."""
+
+    @extend_schema(operation_id="prompts_erase", request=ConfirmInput, responses={204: OpenApiTypes.NONE})
+    def delete(self, request: Request, prompt_id: uuid.UUID) -> Response:
+        """Erase a prompt in the trash for good: every version, draft and run, and its texts in the store."""
+        prompt = access.own_prompt_for(request.user, prompt_id)
+        services.erase_prompt(prompt=prompt, confirmation=checked(ConfirmInput, request)["name"])
+        return Response(status=204)

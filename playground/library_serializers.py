@@ -1,0 +1,116 @@
+"""The JSON of the library: drafts, folders, tags, what a search found, import and export."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from playground.models import Draft, Prompt
+from playground.searching import Match
+from playground.serializers import PromptOutput, VersionOutput
+
+
+class ConfirmInput(serializers.Serializer[Any]):
+    name = serializers.CharField(trim_whitespace=False, help_text="The exact name of the prompt, as a confirmation.")
+
+
+class FolderOutput(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    path = serializers.CharField(help_text="What `GET prompts?folder=` takes.")
+    count = serializers.IntegerField(help_text="Prompts in this folder itself.")
+    total = serializers.IntegerField(help_text="Prompts in it and in the folders inside.")
+    children = serializers.ListField(child=serializers.DictField(), help_text="The same, for the folders inside.")
+
+
+class TagOutput(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    count = serializers.IntegerField()
+
+
+class ExcerptOutput(serializers.Serializer[Any]):
+    text = serializers.CharField(help_text="One line of plain text.")
+    hits = serializers.ListField(
+        child=serializers.ListField(child=serializers.IntegerField()),
+        help_text="[start, end] of each hit, in code points of `text`.",
+    )
+
+
+class MatchOutput(serializers.Serializer[Any]):
+    number = serializers.IntegerField(help_text="Of the version.")
+    excerpt = ExcerptOutput(allow_null=True, help_text="Null if the words are further inside than a list reads.")
+
+
+class FoundPromptOutput(PromptOutput):
+    matches = serializers.SerializerMethodField(
+        help_text="With `q`: the newest versions whose message or texts the words are in, at most three."
+    )
+
+    class Meta(PromptOutput.Meta):
+        fields = [*PromptOutput.Meta.fields, "matches"]
+
+    @extend_schema_field(MatchOutput(many=True))
+    def get_matches(self, prompt: Prompt) -> list[dict[str, Any]]:
+        matches: dict[Any, list[Match]] = self.context.get("matches", {})
+        return list(MatchOutput(matches.get(prompt.pk, []), many=True).data)
+
+
+class DraftOutput(serializers.ModelSerializer[Draft]):
+    base = serializers.IntegerField(source="base.number", allow_null=True, default=None)
+    revision = serializers.IntegerField()
+    bytes = serializers.IntegerField(source="content_bytes", help_text="Of the content.")
+
+    class Meta:
+        model = Draft
+        fields = ["branch", "base", "revision", "updated_at", "bytes"]
+
+
+class DraftDetailOutput(DraftOutput):
+    class Meta(DraftOutput.Meta):
+        fields = [*DraftOutput.Meta.fields, "content"]
+
+
+class DraftInput(serializers.Serializer[Any]):
+    content = serializers.CharField(
+        trim_whitespace=False,
+        help_text="JSON text, kept verbatim: a spec as far as it is written, and what goes with it.",
+    )
+    base = serializers.JSONField(
+        required=False, allow_null=True, help_text="Number or id of the version it was written on."
+    )
+    revision = serializers.IntegerField(
+        allow_null=True, help_text="The draft's revision as this tab knows it; null: there is none yet."
+    )
+
+
+class KeptDraftOutput(serializers.Serializer[Any]):
+    revision = serializers.IntegerField()
+    updated_at = serializers.DateTimeField()
+
+
+class ForkInput(serializers.Serializer[Any]):
+    name = serializers.CharField(max_length=1000, trim_whitespace=False)
+
+
+class CopyOutput(serializers.Serializer[Any]):
+    prompt = PromptOutput()
+    version = VersionOutput()
+
+
+class PreviewInput(serializers.Serializer[Any]):
+    text = serializers.CharField(trim_whitespace=False, help_text="What was pasted or read from a file.")
+
+
+class PreviewOutput(serializers.Serializer[Any]):
+    kind = serializers.CharField()
+    name = serializers.CharField(allow_blank=True)
+    spec = serializers.DictField()
+    warnings = serializers.ListField(child=serializers.CharField(), help_text="What could not be carried over.")
+
+
+class ImportedOutput(serializers.Serializer[Any]):
+    prompt = PromptOutput()
+    kind = serializers.CharField()
+    versions_made = serializers.IntegerField(help_text="0 if the prompt had them all.")
+    warnings = serializers.ListField(child=serializers.CharField())

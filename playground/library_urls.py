@@ -1,0 +1,20 @@
+"""The calls of the library: `api_urls` takes them in."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from playground.api import copies, drafts, library
+
+PROMPT = "prompts/<uuid:prompt_id>"
+
+urlpatterns = [
+    path("folders", library.FolderTree.as_view(), name="api-folders"),
+    path("tags", library.TagList.as_view(), name="api-tags"),
+    path(f"{PROMPT}/archive", library.Archive.as_view(), name="api-prompt-archive"),
+    path(f"{PROMPT}/restore", library.Restore.as_view(), name="api-prompt-restore"),
+    path(f"{PROMPT}/trash", library.Trash.as_view(), name="api-prompt-trash"),
+    path(f"{PROMPT}/drafts", drafts.DraftList.as_view(), name="api-drafts"),
+    path(f"{PROMPT}/drafts/<str:branch>", drafts.DraftDetail.as_view(), name="api-draft"),
+    path(f"{PROMPT}/versions/<str:pointer>/fork", copies.Fork.as_view(), name="api-version-fork"),
+]

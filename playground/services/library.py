@@ -1,0 +1,129 @@
+"""Where a prompt is kept: in the lists, in the archive, in the trash, or nowhere any more."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+
+from celery import signature
+from django.db import connection, transaction
+from django.utils import timezone
+
+from core import effects
+from core.errors import Conflict, InvalidInput
+from core.idempotency import IdempotencyKey
+from inference_client.models import Run
+from playground.bodies import objects
+from playground.models import KEPT_IN_TRASH, ErasedObjects, Prompt, Version, VersionRun
+
+#: By name, because the task's module imports this one.
+ERASE_OBJECTS = signature("playground.tasks.erase_objects", options={"priority": 6})
+#: Everything a prompt has in the store is under its id in one of these folders.
+OBJECT_FOLDERS = ("bodies", "read", "staging")
+#: A save that was on its way when its prompt was erased may still store objects that no row will ever name.
+LATE_OBJECTS = dt.timedelta(hours=1)
+#: History first, then what it is about. References among these are checked at the commit.
+_TABLES = ("labelmove", "branchmove", "label", "branch", "draft", "versionsearch", "version", "body")
+
+
+def archive_prompt(*, prompt: Prompt) -> Prompt:
+    """Out of the usual lists; everything else about it goes on."""
+    prompt.archived_at = prompt.archived_at or timezone.now()
+    prompt.save(update_fields=["archived_at"])
+    return prompt
+
+
+def trash_prompt(*, prompt: Prompt) -> Prompt:
+    """Gone for everybody at once. Nothing is deleted before it is erased, by its owner or in 30 days."""
+    prompt.trashed_at = prompt.trashed_at or timezone.now()
+    prompt.save(update_fields=["trashed_at"])
+    return prompt
+
+
+def restore_prompt(*, prompt: Prompt) -> Prompt:
+    """Back into the usual lists, from the trash or the archive."""
+    prompt.archived_at = prompt.trashed_at = None
+    prompt.save(update_fields=["archived_at", "trashed_at"])
+    return prompt
+
+
+def erase_prompt(*, prompt: Prompt, confirmation: str) -> None:
+    """Remove a prompt in the trash with all that it ever had, for good. `confirmation` is its exact name.
+
+    Raises Conflict if it is not in the trash, InvalidInput for another name.
+    """
+    if confirmation != prompt.name:
+        raise InvalidInput("This is not the name of the prompt.", code="not_confirmed", field="name")
+    if not erase(prompt_id=prompt.pk, trashed_before=timezone.now()):
+        raise Conflict(
+            "Only a prompt in the trash can be erased.",
+            code="not_in_trash",
+            kept="Nothing was deleted.",
+            next_step="Put it into the trash first.",
+        )
+
+
+def erase_expired(*, now: dt.datetime) -> int:
+    """Erase what has been in the trash for its time, and say how many. One transaction a prompt."""
+    expired = list(Prompt.objects.expired(now).values_list("pk", flat=True))
+    return sum(erase(prompt_id=pk, trashed_before=now - KEPT_IN_TRASH) for pk in expired)
+
+
+def erase(*, prompt_id: uuid.UUID, trashed_before: dt.datetime) -> bool:
+    """Delete every row of a prompt, and its objects after the commit. False if it is not in the trash any more."""
+    with transaction.atomic():
+        prompt = Prompt.objects.select_for_update().filter(pk=prompt_id, trashed_at__lte=trashed_before).first()
+        if prompt is None:
+            return False
+        ErasedObjects.objects.create(prompt_id=prompt_id)
+        _delete_runs(prompt)
+        _forget_keys(prompt)
+        with connection.cursor() as cursor:
+            # What the triggers on history ask for: this transaction may delete rows of this one prompt.
+            cursor.execute("SELECT set_config('playground.erase_prompt', %s, true)", [str(prompt_id)])
+            for table in _TABLES:
+                cursor.execute(f"DELETE FROM playground_{table} WHERE prompt_id = %s", [prompt_id])  # noqa: S608
+        prompt.delete()
+        effects.enqueue(ERASE_OBJECTS, str(prompt_id))
+    return True
+
+
+def _delete_runs(prompt: Prompt) -> None:
+    """Their requests hold the texts. A run that a worker holds ends by itself: its row is gone, so nothing is kept."""
+    runs = VersionRun.objects.filter(version__prompt=prompt).values_list("pk", flat=True)
+    Run.objects.filter(pk__in=list(runs)).delete()
+
+
+def _forget_keys(prompt: Prompt) -> None:
+    """Or a repeated call would be answered with an object that is gone."""
+    versions = Version.objects.filter(prompt=prompt).values("pk")
+    IdempotencyKey.objects.filter(object_id__in=versions).delete()
+    IdempotencyKey.objects.filter(object_id=prompt.pk).delete()
+
+
+def delete_objects(*, prompt_id: uuid.UUID) -> int:
+    """Delete what an erased prompt has in the store, and say how much that was. May be called again at any time.
+
+    Raises StorageUnavailable; the row then stays, and the sweep calls again.
+    """
+    row = ErasedObjects.objects.filter(prompt_id=prompt_id).first()
+    if row is None:
+        return 0
+    deleted = sum(_delete_under(f"{folder}/{prompt_id}/") for folder in OBJECT_FOLDERS)
+    if row.erased_at < timezone.now() - LATE_OBJECTS:
+        row.delete()
+    return deleted
+
+
+def _delete_under(prefix: str) -> int:
+    deleted, after = 0, ""
+    while found := objects.page(prefix, after=after):
+        for each in found:
+            objects.delete(each.key)
+        deleted, after = deleted + len(found), found[-1].key
+    return deleted
+
+
+def waiting_for_deletion() -> list[uuid.UUID]:
+    """Erased prompts that may still have objects in the store, oldest first."""
+    return list(ErasedObjects.objects.order_by("erased_at").values_list("prompt_id", flat=True))

@@ -1,0 +1,102 @@
+"""The words of versions, kept so that they are found. Made with the version, or from it at any later time."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import uuid
+from collections.abc import Iterable
+
+from celery import signature
+from django.contrib.postgres.search import SearchVector
+from django.db import OperationalError, transaction
+from django.db.models import QuerySet, Sum, Value
+
+from core import effects
+from core.errors import StorageUnavailable
+from playground import freezing
+from playground.bodies import store
+from playground.models import Body, Prompt, Version, VersionSearch
+from playground.searching import plain_words
+
+log = logging.getLogger("playground.search")
+
+#: By name, because the task's module imports this one. In Redis a greater number is served later.
+INDEX_PROMPT = signature("playground.tasks.index_prompt", options={"priority": 9})
+#: Of each text, its beginning; of all texts of a version together, as much as fits.
+TEXT_BYTES = 256 * 1024
+#: PostgreSQL keeps at most 1 MiB of words: what does not fit is tried again with less of the texts.
+TOTAL_BYTES = (1024 * 1024, 256 * 1024, 64 * 1024, 0)
+#: A referred text up to this size is read during the save; larger ones make the words wait for the worker.
+READ_WHEN_SAVING_BYTES = 2 * 1024 * 1024
+_TOO_MANY_WORDS = "54000"  # SQLSTATE program_limit_exceeded
+
+
+def index_version(*, version: Version, texts: Iterable[bytes]) -> None:
+    """Keep the words of a version, inside the caller's transaction; what was kept before is replaced."""
+    starts = [text[:TEXT_BYTES].decode("utf-8", "ignore") for text in texts]
+    message, words = plain_words(version.message), plain_words("\n\n".join(starts))
+    for limit in TOTAL_BYTES:
+        if _keep(version, message, words.encode("utf-8")[:limit].decode("utf-8", "ignore")):
+            return
+
+
+def index_saved(*, version: Version, texts: Iterable[bytes] | None) -> None:
+    """Keep the words of a version in the transaction that saves it; without its texts, the worker does it soon."""
+    if texts is None:
+        effects.enqueue(INDEX_PROMPT, str(version.prompt_id))
+    else:
+        index_version(version=version, texts=texts)
+
+
+def _keep(version: Version, message: str, words: str) -> bool:
+    """False if there are more words than PostgreSQL takes."""
+    document = SearchVector(Value(message), config="simple", weight="A") + SearchVector(
+        Value(words), config="simple", weight="D"
+    )
+    try:
+        with transaction.atomic():
+            VersionSearch.objects.update_or_create(
+                version=version, defaults={"prompt_id": version.prompt_id, "document": document}
+            )
+    except OperationalError as error:
+        if getattr(error.__cause__, "sqlstate", None) != _TOO_MANY_WORDS:
+            raise
+        return False
+    return True
+
+
+def texts_to_index(*, prompt: Prompt, frozen: freezing.Frozen) -> list[bytes] | None:
+    """The texts of a version that is about to be saved, read before its transaction; None: index it later instead."""
+    given = [text.data for text in frozen.texts]
+    missing = frozen.names - {hashlib.sha256(text).hexdigest() for text in given}
+    if not missing:
+        return given
+    bodies = Body.objects.filter(prompt=prompt, sha256__in=[bytes.fromhex(sha256) for sha256 in missing])
+    if (bodies.aggregate(bytes=Sum("byte_length"))["bytes"] or 0) > READ_WHEN_SAVING_BYTES:
+        return None
+    try:
+        return [*given, *store.read_bytes(prompt_id=prompt.pk, sha256s=missing).values()]
+    except StorageUnavailable:
+        return None
+
+
+def index_missing(*, prompt_id: uuid.UUID | None = None) -> int:
+    """Index the versions (of one prompt) that are not yet, and say how many."""
+    missing = Version.objects.filter(search=None)
+    return reindex(versions=missing.filter(prompt_id=prompt_id) if prompt_id else missing)
+
+
+def reindex(*, versions: QuerySet[Version]) -> int:
+    """Make the words of `versions` again, and say of how many. A damaged text keeps only its own version unfound."""
+    done = 0
+    for version in versions.order_by("prompt_id", "number").iterator(chunk_size=100):
+        names = freezing.references(version.frozen)
+        try:
+            texts = store.read_bytes(prompt_id=version.prompt_id, sha256s=names)
+        except StorageUnavailable:
+            log.warning("version not indexed", extra={"version": str(version.pk)})
+            continue
+        index_version(version=version, texts=[texts[name] for name in dict.fromkeys(names)])
+        done += 1
+    return done
