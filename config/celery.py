@@ -13,6 +13,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 import inference_client.schedule
+import playground.schedule
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -84,6 +85,7 @@ app.steps["consumer"].add(MirrorKeys)
 #: What happens by the clock. A missed turn does no harm: each task finds what it has to do in the database.
 app.conf.beat_schedule = {
     **inference_client.schedule.BEAT_SCHEDULE,
+    **playground.schedule.BEAT_SCHEDULE,
     "mirror-api-keys": {"task": "accounts.tasks.mirror_api_keys", "schedule": 60.0, "options": {"expires": 60}},
     "forget-idempotency-keys": {"task": "core.tasks.forget_idempotency_keys", "schedule": 86400.0},
 }

@@ -8,7 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
 from core.errors import NotAllowed, NotAuthenticated, NotFound
-from playground.models import Branch, Prompt, Version
+from playground.models import Branch, Prompt, Upload, Version
 from playground.services.lines import LATEST
 
 VIEW = "playground.view_prompt"
@@ -78,6 +78,15 @@ def branch_of(prompt: Prompt, name: str) -> Branch:
     if branch is None:
         raise NotFound
     return branch
+
+
+def upload_for(user: User | AnonymousUser, upload_id: uuid.UUID) -> Upload:
+    """An upload of this person, while its prompt is still theirs to change. Raises NotFound."""
+    person = signed_in(user)
+    upload = Upload.objects.of(person).select_related("prompt").filter(pk=upload_id).first()
+    if upload is None or not person.has_perm(CHANGE, upload.prompt):
+        raise NotFound
+    return upload
 
 
 def is_pinned(pointer: str) -> bool:

@@ -3,10 +3,11 @@ from __future__ import annotations
 from django.urls import path
 
 from playground import library_urls
-from playground.api import diffs, merges, pointers, prompts, runs, trees, versions
+from playground.api import diffs, merges, pointers, prompts, runs, texts, trees, uploads, versions
 
 PROMPT = "prompts/<uuid:prompt_id>"
 VERSION = f"{PROMPT}/versions/<str:pointer>"
+TEXT = f"{VERSION}/texts/<int:index>"
 BRANCH = f"{PROMPT}/branches/<str:name>"
 LABEL = f"{PROMPT}/labels/<str:name>"
 
@@ -21,6 +22,12 @@ urlpatterns = [
     path(VERSION, versions.VersionDetail.as_view(), name="api-version"),
     path(f"{VERSION}/runs", runs.RunList.as_view(), name="api-version-runs"),
     path(f"{VERSION}/snippets/<str:language>", runs.Snippet.as_view(), name="api-snippet"),
+    path(TEXT, texts.Text.as_view(), name="api-text"),
+    path(f"{TEXT}/lines", texts.TextLines.as_view(), name="api-text-lines"),
+    path(f"{TEXT}/search", texts.TextSearch.as_view(), name="api-text-search"),
+    path(f"{PROMPT}/uploads", uploads.UploadList.as_view(), name="api-uploads"),
+    path("uploads/<uuid:upload_id>", uploads.UploadDetail.as_view(), name="api-upload"),
+    path("uploads/<uuid:upload_id>/complete", uploads.UploadComplete.as_view(), name="api-upload-complete"),
     path(f"{PROMPT}/branches", pointers.BranchList.as_view(), name="api-branches"),
     path(f"{BRANCH}/move", pointers.BranchMoveView.as_view(), name="api-branch-move"),
     path(f"{BRANCH}/undo", pointers.BranchUndo.as_view(), name="api-branch-undo"),

@@ -4,39 +4,48 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
 import rfc8785
 
+from accounts.models import User
 from core.errors import InvalidInput
 from playground import spec as specs
 from playground.bodies import store
-from playground.models import Prompt, Version
+from playground.models import Body, Prompt, Upload, Version
 
 
 @dataclass(frozen=True, kw_only=True)
 class Frozen:
-    """`spec`: JSON text, texts as `{"body": sha256}`; `texts`: what they refer to; `digest`: of the canonical form."""
+    """What a version keeps of a spec.
+
+    `spec`: JSON text, texts as `{"body": sha256}`; `digest`: of the canonical form; `texts`: those given in full;
+    `names`: the SHA-256 of every text it refers to, given or uploaded or there before.
+    """
 
     spec: str
     digest: bytes
     texts: list[store.Text]
+    names: frozenset[str]
 
 
-def freeze(*, prompt: Prompt, spec: specs.Spec, parent: Version | None) -> Frozen:
+def freeze(*, author: User, prompt: Prompt, spec: specs.Spec, parent: Version | None) -> Frozen:
     """Replace each text by its reference, noting which text of `parent` stood in its place.
 
-    Raises InvalidInput for a reference to a text this prompt does not have.
+    Raises InvalidInput for a reference to a text this prompt does not have, or to an upload that is not a complete one
+    of this author for this prompt.
     """
     data: list[bytes] = []
     referenced: set[str] = set()
+    uploaded = _uploaded(author, prompt, spec)
 
     def reference(text: Any, kind: specs.TextKind) -> dict[str, str]:
         del kind
         if isinstance(text, specs.UploadRef):
-            raise InvalidInput("There is no such upload, or it is not complete.", code="no_such_upload", field="spec")
+            return {"body": uploaded[text.upload_id]}
         if isinstance(text, specs.BodyRef):
             referenced.add(text.sha256)
             return {"body": text.sha256}
@@ -50,7 +59,41 @@ def freeze(*, prompt: Prompt, spec: specs.Spec, parent: Version | None) -> Froze
         spec=json.dumps(frozen, ensure_ascii=False, separators=(",", ":")),
         digest=hashlib.sha256(rfc8785.dumps(frozen)).digest(),
         texts=[store.Text(data=text, near=near.get(hashlib.sha256(text).hexdigest())) for text in data],
+        names=frozenset(references(frozen)),
     )
+
+
+def _uploaded(author: User, prompt: Prompt, spec: specs.Spec) -> dict[str, str]:
+    """By upload id as written: the SHA-256 of its text. Raises InvalidInput, the same for every way not to have it."""
+    written: dict[str, uuid.UUID] = {}
+
+    def collect(text: Any, kind: specs.TextKind) -> Any:
+        del kind
+        if isinstance(text, specs.UploadRef):
+            written[text.upload_id] = _upload_id(text.upload_id)
+        return text
+
+    specs.map_texts(spec.plain(), collect)
+    if not written:
+        return {}
+    usable = Upload.objects.complete_by(account=author, prompt=prompt, ids=set(written.values()))
+    found = {pk: bytes(sha256) for pk, sha256 in usable.values_list("pk", "body_sha256") if sha256}
+    kept = set(Body.objects.filter(prompt=prompt, sha256__in=found.values()).values_list("sha256", flat=True))
+    there = {bytes(sha256) for sha256 in kept}
+    if any(found.get(pk) not in there for pk in written.values()):
+        raise _no_such_upload()
+    return {text: found[pk].hex() for text, pk in written.items()}
+
+
+def _upload_id(written: str) -> uuid.UUID:
+    try:
+        return uuid.UUID(written)
+    except ValueError as error:
+        raise _no_such_upload() from error
+
+
+def _no_such_upload() -> InvalidInput:
+    return InvalidInput("There is no such upload, or it is not complete.", code="no_such_upload", field="spec")
 
 
 def _in_their_place(frozen: dict[str, Any], before: dict[str, Any] | None) -> dict[str, str]:
@@ -91,16 +134,29 @@ def thaw(version: Version) -> dict[str, Any]:
     return specs.map_texts(frozen, lambda text, kind: texts[text["body"]])
 
 
-def read_back(*, prompt: Prompt, spec: specs.Spec) -> dict[str, Any]:
+def read_back(*, author: User, prompt: Prompt, spec: specs.Spec) -> dict[str, Any]:
     """A spec that is not saved, as it would read after a save. Raises as `freeze` does, and StorageUnavailable."""
-    frozen = json.loads(freeze(prompt=prompt, spec=spec, parent=None).spec)
-    texts = store.read(prompt_id=prompt.pk, sha256s=references(frozen))
+    plain = spec.plain()
+    names = references(json.loads(freeze(author=author, prompt=prompt, spec=spec, parent=None).spec))
+    kept: set[str] = set()
+    places = iter(names)
+
+    def collect(text: Any, kind: specs.TextKind) -> Any:
+        del kind
+        name = next(places)
+        if not isinstance(text, str):
+            kept.add(name)
+        return text
 
     def resolve(text: Any, kind: specs.TextKind) -> Any:
         del kind
-        return texts[text.sha256] if isinstance(text, specs.BodyRef) else text
+        name = next(places)
+        return text if isinstance(text, str) else texts[name]
 
-    return specs.map_texts(spec.plain(), resolve)
+    specs.map_texts(plain, collect)
+    texts = store.read(prompt_id=prompt.pk, sha256s=kept)
+    places = iter(names)
+    return specs.map_texts(plain, resolve)
 
 
 def with_lengths(version: Version) -> dict[str, Any]:

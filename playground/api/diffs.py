@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from playground import access, diffing, freezing
 from playground import spec as specs
-from playground.api.asking import checked, version_asked
+from playground.api.asking import checked, person, version_asked
 from playground.comparing import Part, PartChange, SpecDiff, compare_specs
 
 
@@ -50,7 +50,7 @@ class Diff(APIView):
         prompt = access.prompt_for(request.user, prompt_id)
         given = checked(UnsavedInput, request)
         before = access.version_of(prompt, given["from"])
-        after = freezing.read_back(prompt=prompt, spec=specs.parse(given["spec"]))
+        after = freezing.read_back(author=person(request), prompt=prompt, spec=specs.parse(given["spec"]))
         return Response({"from": before.number, "to": None, **as_json(compare_specs(freezing.thaw(before), after))})
 
 

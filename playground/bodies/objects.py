@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import datetime as dt
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import boto3
@@ -18,24 +21,37 @@ if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 
 
+_CONTENT_TYPE = "application/octet-stream"
+
+
 class ObjectMissing(Exception):
     """There is no object under this key."""
 
 
 @functools.cache
 def client() -> S3Client:
-    """The S3 client of this process. boto3 clients may be used by many threads.
+    """The S3 client of this process. boto3 clients may be used by many threads."""
+    return _connect(settings.S3_ENDPOINT_URL)
 
-    `when_required`: newer defaults add a CRC32 that compatible stores disagree on and that would be baked into
+
+@functools.cache
+def signer() -> S3Client:
+    """A client that only signs addresses, for the endpoint that browsers use; it never connects."""
+    return _connect(settings.S3_PUBLIC_ENDPOINT_URL)
+
+
+def _connect(endpoint_url: str | None) -> S3Client:
+    """`when_required`: newer defaults add a CRC32 that compatible stores disagree on and that would be baked into
     presigned URLs.
     """
     return boto3.client(
         "s3",
-        endpoint_url=settings.S3_ENDPOINT_URL,
+        endpoint_url=endpoint_url,
         aws_access_key_id=settings.S3_ACCESS_KEY_ID,
         aws_secret_access_key=settings.S3_SECRET_ACCESS_KEY,
         region_name=settings.S3_REGION,
         config=Config(
+            signature_version="s3v4",
             connect_timeout=3,
             read_timeout=20,
             retries={"max_attempts": 2, "mode": "standard"},
@@ -55,14 +71,14 @@ def _translated() -> Iterator[None]:
         if error.response.get("Error", {}).get("Code") in ("NoSuchKey", "404"):
             raise ObjectMissing from error
         raise StorageUnavailable from error
-    except BotoCoreError as error:
+    except (BotoCoreError, OSError) as error:  # OSError: a connection cut while a body is read
         raise StorageUnavailable from error
 
 
 def put(key: str, data: bytes) -> None:
     """Store `data` under `key`. Raises StorageUnavailable."""
     with _translated():
-        client().put_object(Bucket=settings.S3_BUCKET, Key=key, Body=data, ContentType="application/octet-stream")
+        client().put_object(Bucket=settings.S3_BUCKET, Key=key, Body=data, ContentType=_CONTENT_TYPE)
 
 
 def get(key: str) -> bytes:
@@ -75,3 +91,58 @@ def delete(key: str) -> None:
     """Remove the object under `key`; an absent one is no error. Raises StorageUnavailable."""
     with _translated():
         client().delete_object(Bucket=settings.S3_BUCKET, Key=key)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignedPut:
+    """An address that takes one exact object for a while, and the headers that have to be sent with the bytes."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+def sign_put(key: str, *, size: int, sha256: bytes, seconds: int) -> SignedPut:
+    """Let whoever holds the answer store `size` bytes with this SHA-256 under `key`, and nothing else. No network."""
+    checksum = base64.b64encode(sha256).decode("ascii")
+    parameters = {
+        "Bucket": settings.S3_BUCKET,
+        "Key": key,
+        "ContentLength": size,
+        "ContentType": _CONTENT_TYPE,
+        "ChecksumSHA256": checksum,
+    }
+    url = signer().generate_presigned_url("put_object", Params=parameters, ExpiresIn=seconds)
+    return SignedPut(url=url, headers={"content-type": _CONTENT_TYPE, "x-amz-checksum-sha256": checksum})
+
+
+def length(key: str) -> int:
+    """The size of the object under `key` in bytes. Raises ObjectMissing, StorageUnavailable."""
+    with _translated():
+        return client().head_object(Bucket=settings.S3_BUCKET, Key=key)["ContentLength"]
+
+
+def chunks(key: str, *, size: int = 1024 * 1024) -> Iterator[bytes]:
+    """The bytes under `key`, piece by piece. Raises ObjectMissing, StorageUnavailable."""
+    with _translated():
+        body = client().get_object(Bucket=settings.S3_BUCKET, Key=key)["Body"]
+        try:
+            while piece := body.read(size):
+                yield piece
+        finally:
+            body.close()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    key: str
+    modified_at: dt.datetime
+
+
+def page(prefix: str, *, after: str, limit: int = 1000) -> Sequence[Listed]:
+    """Up to `limit` objects whose keys start with `prefix` and sort behind `after`, in order.
+
+    Raises StorageUnavailable.
+    """
+    with _translated():
+        found = client().list_objects_v2(Bucket=settings.S3_BUCKET, Prefix=prefix, StartAfter=after, MaxKeys=limit)
+    return [Listed(key=each["Key"], modified_at=each["LastModified"]) for each in found.get("Contents", [])]

@@ -1,19 +1,26 @@
 """What the rest of the product calls: put texts before a save, insert their rows with it, read them back.
 
-A save does `stage` (network, no transaction), then `commit` inside the transaction that inserts the version. A crash
-between the two leaves objects that no row names, which costs space and nothing else.
+A save does `hold` and `stage` (network, no transaction), then `commit` and `link` inside the transaction that inserts
+the version. A crash between the two leaves objects that no row names, which costs space until a sweep finds them.
+
+An upload does `stage_anew`, then `commit_unreferenced`: its row has `unreferenced_since` and counts as unknown to
+everybody but the uploads that brought it, until `link` clears that. Nothing else is ever stored against such a text, so
+a sweep may remove it; `hold` puts that off for what a save is going to name.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.db import transaction
 from django.db.models import Sum
+from django.utils import timezone
 
-from core.errors import StorageUnavailable
+from core.errors import Conflict, StorageUnavailable
 from core.ids import new_id
 from playground.bodies import chains, codec, objects, placement
 from playground.models import Body, Prompt
@@ -56,6 +63,13 @@ def stage(*, prompt: Prompt, texts: Iterable[Text]) -> list[StagedBody]:
     return staged
 
 
+def stage_anew(*, prompt: Prompt, text: Text) -> StagedBody:
+    """Store a text whether or not this prompt has it: how long that takes must not tell. Raises StorageUnavailable."""
+    staged = _represent(prompt, text)
+    objects.put(staged.object_key, staged.encoded.data)
+    return staged
+
+
 def _represent(prompt: Prompt, text: Text) -> StagedBody:
     body_id = new_id()
     key = f"bodies/{prompt.pk}/{body_id}"
@@ -70,7 +84,8 @@ def _represent(prompt: Prompt, text: Text) -> StagedBody:
 
 def _place_near(prompt: Prompt, text: Text) -> tuple[codec.Encoded, placement.Base[uuid.UUID], bool] | None:
     """The delta, its base and whether it serves as one; None if a whole copy is the better form."""
-    near = Body.objects.filter(prompt=prompt, sha256=bytes.fromhex(text.near or "")).first()
+    named = Body.objects.filter(prompt=prompt, unreferenced_since=None)
+    near = named.filter(sha256=bytes.fromhex(text.near or "")).first()
     if near is None:
         return None
     chain = chains.with_bases([near.pk])
@@ -118,6 +133,51 @@ def commit(*, prompt: Prompt, staged: Sequence[StagedBody]) -> None:
     Body.objects.bulk_create([_row(prompt, body) for body in staged], ignore_conflicts=True)
 
 
+def commit_unreferenced(*, prompt: Prompt, staged: StagedBody, now: dt.datetime) -> bool:
+    """Insert the row of a text that no version names yet, inside the caller's transaction.
+
+    False if a twin keeps its row. Raises StorageUnavailable if that one was swept just now: stage it again.
+    """
+    row = _row(prompt, staged)
+    row.unreferenced_since = now
+    Body.objects.bulk_create([row], ignore_conflicts=True)
+    hold(prompt_id=prompt.pk, sha256s=[staged.encoded.sha256.hex()], now=now)
+    kept = Body.objects.filter(prompt=prompt, sha256=staged.encoded.sha256).values_list("pk", flat=True).first()
+    if kept is None:
+        raise StorageUnavailable
+    return kept == staged.body_id
+
+
+def hold(*, prompt_id: uuid.UUID, sha256s: Iterable[str], now: dt.datetime | None = None) -> None:
+    """Put off the sweep of these texts, where no version names them yet: somebody is about to."""
+    with transaction.atomic():
+        waiting = _waiting(prompt_id, sha256s)
+        Body.objects.filter(pk__in=waiting).update(unreferenced_since=now or timezone.now())
+
+
+def link(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> None:
+    """A version names these texts from now on: they are never swept. In the transaction that inserts the version.
+
+    Raises Conflict if one is gone. It waits for a sweep that is removing one, and a sweep skips what it holds.
+    """
+    wanted = {bytes.fromhex(sha256) for sha256 in sha256s}
+    Body.objects.filter(pk__in=_waiting(prompt_id, sha256s)).update(unreferenced_since=None)
+    if Body.objects.filter(prompt_id=prompt_id, sha256__in=wanted).count() != len(wanted):
+        raise Conflict(
+            "A text of this version waited too long and was removed.",
+            code="text_gone",
+            kept="Nothing was saved; what is in your page is still there.",
+            next_step="Upload that text again, then save.",
+        )
+
+
+def _waiting(prompt_id: uuid.UUID, sha256s: Iterable[str]) -> list[uuid.UUID]:
+    """Lock those of these texts that no version names yet: in one order, so that two savers cannot block each other."""
+    wanted = [bytes.fromhex(sha256) for sha256 in set(sha256s)]
+    rows = Body.objects.filter(prompt_id=prompt_id, sha256__in=wanted, unreferenced_since__isnull=False)
+    return list(rows.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+
+
 def _row(prompt: Prompt, body: StagedBody) -> Body:
     data = body.encoded.data
     return Body(
@@ -136,9 +196,10 @@ def _row(prompt: Prompt, body: StagedBody) -> Body:
 
 
 def lengths(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> dict[str, int]:
-    """Byte length by hex SHA-256 of the named texts that this prompt has; unknown ones are absent."""
+    """Byte length by hex SHA-256 of the texts that versions of this prompt name; unknown ones are absent."""
     wanted = [bytes.fromhex(sha256) for sha256 in set(sha256s)]
-    rows = Body.objects.filter(prompt_id=prompt_id, sha256__in=wanted).values_list("sha256", "byte_length")
+    named = Body.objects.filter(prompt_id=prompt_id, sha256__in=wanted, unreferenced_since=None)
+    rows = named.values_list("sha256", "byte_length")
     return {bytes(sha256).hex(): length for sha256, length in rows}
 
 
@@ -147,7 +208,12 @@ def read(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> dict[str, str]:
 
     Raises StorageUnavailable, also for a damaged text: it says so instead of showing other bytes.
     """
+    return {sha256: text.decode("utf-8") for sha256, text in read_bytes(prompt_id=prompt_id, sha256s=sha256s).items()}
+
+
+def read_bytes(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> dict[str, bytes]:
+    """As `read`, in UTF-8."""
     wanted = [bytes.fromhex(sha256) for sha256 in set(sha256s)]
     ids = dict(Body.objects.filter(prompt_id=prompt_id, sha256__in=wanted).values_list("pk", "sha256"))
     texts = chains.decode_all(chains.with_bases(list(ids)), set(ids))
-    return {bytes(sha256).hex(): texts[pk].decode("utf-8") for pk, sha256 in ids.items()}
+    return {bytes(sha256).hex(): texts[pk] for pk, sha256 in ids.items()}

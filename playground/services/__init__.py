@@ -7,11 +7,14 @@ from playground.services.labels import move_label, remove_label
 from playground.services.library import archive_prompt, erase_prompt, restore_prompt, trash_prompt
 from playground.services.prompts import create_prompt, update_prompt
 from playground.services.runs import run_version
+from playground.services.uploads import StartedUpload, complete_upload, start_upload
 from playground.services.versions import SavedVersion, save_version
 
 __all__ = [
     "SavedVersion",
+    "StartedUpload",
     "archive_prompt",
+    "complete_upload",
     "create_prompt",
     "drop_draft",
     "erase_prompt",
@@ -25,6 +28,7 @@ __all__ = [
     "run_version",
     "save_version",
     "start_branch",
+    "start_upload",
     "trash_prompt",
     "undo_branch",
     "update_prompt",

@@ -15,6 +15,7 @@ from playground.bodies import store
 from playground.models import DEFAULT_BRANCH, Branch, BranchMove, Prompt, Version
 from playground.services.branches import advance, start_free
 from playground.services.lines import line, pointer_name
+from playground.services.search import index_saved, texts_to_index
 from playground.spec import Spec
 
 _NUMBER_ATTEMPTS = 50
@@ -43,19 +44,22 @@ def save_version(
     """Keep `spec` as a new version on top of `parent` (default: the branch's head), with `merged` as second parent.
 
     A save is never refused because somebody else saved first: then it is kept on a new sibling branch (`forked`).
-    Raises InvalidInput (fields of the spec), StorageUnavailable (nothing saved), IdempotencyKeyReused.
+    Raises InvalidInput (fields of the spec), StorageUnavailable (nothing saved), IdempotencyKeyReused, Conflict.
     """
     branch, message = pointer_name("branch", branch), line("message", message, empty=True)
     if merged is not None and (parent is None or parent == merged):
         raise InvalidInput("A merge names two different parents.", field="merged")
     before = parent or _head(prompt, branch)
-    frozen = freezing.freeze(prompt=prompt, spec=spec, parent=before)
+    frozen = freezing.freeze(author=author, prompt=prompt, spec=spec, parent=before)
     parents = [version.pk if version else None for version in (parent, merged)]
     request = idempotency.fingerprint(prompt.pk, frozen.digest.hex(), parents, branch, message)
+    store.hold(prompt_id=prompt.pk, sha256s=frozen.names)
     staged = store.stage(prompt=prompt, texts=frozen.texts)
+    words = texts_to_index(prompt=prompt, frozen=frozen)
 
     def make() -> tuple[SavedVersion, uuid.UUID]:
         store.commit(prompt=prompt, staged=staged)
+        store.link(prompt_id=prompt.pk, sha256s=frozen.names)
         version = Version(
             prompt=prompt,
             author=author,
@@ -66,7 +70,9 @@ def save_version(
             parent=parent,
             merged_parent=merged,
         )
-        return _insert(version, branch), version.pk
+        saved = _insert(version, branch)
+        index_saved(version=version, texts=words)
+        return saved, version.pk
 
     return idempotency.once(
         account_id=author.pk,

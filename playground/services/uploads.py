@@ -1,0 +1,148 @@
+"""Uploads: a signed address, then `complete`, then the packing task (`services.packing`) that makes a text of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+import uuid
+from dataclasses import dataclass
+
+from celery import signature
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Sum
+from django.utils import timezone
+
+from accounts.models import User
+from core import effects, idempotency
+from core.errors import Conflict, InvalidInput, RateLimited, TooLarge
+from playground.bodies import objects
+from playground.models import MAX_UPLOAD_BYTES, Body, Prompt, Upload
+
+ADDRESS_LIVES = dt.timedelta(minutes=15)
+MAX_OPEN = 20
+#: Of one account: bytes of uploads that are open, or complete and not part of a version yet.
+MAX_WAITING_BYTES = 1024 * 1024 * 1024
+
+#: By name, because the task's module imports this package. In Redis a greater number is served later.
+PACK_UPLOAD = signature("playground.tasks.pack_upload", options={"priority": 6})
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartedUpload:
+    """An upload and where its bytes go: PUT them to `put.url` with exactly `put.headers`."""
+
+    upload: Upload
+    put: objects.SignedPut
+
+
+def start_upload(
+    *,
+    account: User,
+    prompt: Prompt,
+    size: int,
+    sha256: str,
+    near: str | None = None,
+    idempotency_key: str | None = None,
+) -> StartedUpload:
+    """Announce a text of `size` bytes. `near` is the SHA-256 of the text it was edited from, a hint that may be wrong.
+
+    Whether the prompt has the text already changes nothing. The same key answers the same upload and a fresh address.
+    Raises InvalidInput, TooLarge, RateLimited, IdempotencyKeyReused, Conflict (the key's upload takes no bytes now).
+    """
+    if size > MAX_UPLOAD_BYTES:
+        raise TooLarge(f"A text may have {MAX_UPLOAD_BYTES:,} bytes.", code="text_too_large", field="size")
+    if size < 0:
+        raise InvalidInput("A size is not negative.", field="size")
+    upload = Upload(
+        prompt=prompt,
+        account=account,
+        size=size,
+        sha256=_hash("sha256", sha256),
+        near=_hash("near", near) if near else None,
+        staging_key=f"staging/{prompt.pk}/{secrets.token_urlsafe(24)}",
+    )
+
+    def make() -> tuple[Upload, uuid.UUID]:
+        _refuse_too_many(account, size)
+        upload.created_at = timezone.now()
+        upload.expires_at = upload.created_at + ADDRESS_LIVES
+        upload.save(force_insert=True)
+        return upload, upload.pk
+
+    made = idempotency.once(
+        account_id=account.pk,
+        scope="uploads",
+        key=idempotency_key,
+        request=idempotency.fingerprint(prompt.pk, size, sha256, near),
+        make=make,
+        find=lambda pk: _still_open(account, pk),
+    )
+    return StartedUpload(upload=made, put=_address(made))
+
+
+def _hash(field: str, written: str) -> bytes:
+    if len(written) != 64 or set(written) - set("0123456789abcdef"):
+        raise InvalidInput("A SHA-256 is written as 64 hex digits in lower case.", field=field)
+    return bytes.fromhex(written)
+
+
+def _refuse_too_many(account: User, size: int) -> None:
+    """Raise RateLimited beyond an account's share. The account's row is locked: starts at once cannot slip through."""
+    User.objects.select_for_update(no_key=True).get(pk=account.pk)
+    mine = Upload.objects.of(account)
+    text = Body.objects.filter(prompt=OuterRef("prompt"), sha256=OuterRef("body_sha256"))
+    unnamed = mine.filter(Exists(text.filter(unreferenced_since__isnull=False)), status=Upload.Status.COMPLETE)
+    waiting = [uploads.aggregate(bytes=Sum("size"))["bytes"] or 0 for uploads in (mine.open(), unnamed)]
+    if mine.open().count() >= MAX_OPEN or sum(waiting) + size > MAX_WAITING_BYTES:
+        raise RateLimited(
+            f"At most {MAX_OPEN} uploads and {MAX_WAITING_BYTES:,} bytes may be on their way at once.",
+            code="too_many_uploads",
+            next_step="Finish those you started, or save the version that uses them. One left alone ends in an hour.",
+            retry_after_s=60,
+        )
+
+
+def _still_open(account: User, pk: uuid.UUID) -> Upload:
+    """The upload that an earlier call with the same key started."""
+    upload = Upload.objects.of(account).filter(pk=pk).first()
+    if upload is None or upload.status != Upload.Status.PENDING or upload.expires_at <= timezone.now():
+        raise Conflict(
+            "The upload of this Idempotency-Key takes no more bytes.",
+            code="upload_closed",
+            data={"id": str(pk)},
+            next_step="Look at its state; start another one with a new key if it failed.",
+        )
+    return upload
+
+
+def _address(upload: Upload) -> objects.SignedPut:
+    left = int((upload.expires_at - timezone.now()).total_seconds())
+    return objects.sign_put(upload.staging_key, size=upload.size, sha256=bytes(upload.sha256), seconds=max(1, left))
+
+
+def complete_upload(*, upload: Upload) -> Upload:
+    """The bytes are there: have them checked and packed. Calling it again answers the state and starts nothing.
+
+    Raises Conflict if they are not there, StorageUnavailable; the upload then awaits them as before.
+    """
+    if upload.status != Upload.Status.PENDING:
+        return upload
+    _refuse_absent(upload)
+    with transaction.atomic():
+        waiting = Upload.objects.filter(pk=upload.pk, status=Upload.Status.PENDING)
+        if waiting.update(status=Upload.Status.PROCESSING, processing_at=timezone.now()):
+            effects.enqueue(PACK_UPLOAD, str(upload.pk))
+    upload.refresh_from_db()
+    return upload
+
+
+def _refuse_absent(upload: Upload) -> None:
+    try:
+        objects.length(upload.staging_key)
+    except objects.ObjectMissing as error:
+        raise Conflict(
+            "The bytes of this upload have not arrived.",
+            code="not_uploaded",
+            kept="The upload still takes them until its address expires.",
+            next_step="PUT them to the address with the headers given, then complete it.",
+        ) from error

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import uuid
+
+from celery import shared_task
+from django.utils import timezone
+
+from core.errors import StorageUnavailable
+from playground.services import library, packing, search, sweeping
+
+
+@shared_task(acks_late=True, ignore_result=True, autoretry_for=(StorageUnavailable,), retry_backoff=2, max_retries=4)
+def pack_upload(upload_id: str) -> None:
+    """Check and store the bytes of an upload. If the store stays away, `resend_processing` asks again."""
+    packing.pack_upload(upload_id=uuid.UUID(upload_id))
+
+
+@shared_task(ignore_result=True)
+def expire_uploads() -> None:
+    sweeping.expire_uploads()
+
+
+@shared_task(ignore_result=True)
+def resend_processing() -> None:
+    sweeping.resend_processing()
+
+
+@shared_task(ignore_result=True)
+def sweep_staging() -> None:
+    sweeping.sweep_staging()
+
+
+@shared_task(ignore_result=True)
+def sweep_bodies() -> None:
+    sweeping.sweep_bodies()
+
+
+@shared_task(ignore_result=True)
+def sweep_objects() -> None:
+    sweeping.sweep_objects()
+
+
+@shared_task(ignore_result=True)
+def index_prompt(prompt_id: str) -> None:
+    search.index_missing(prompt_id=uuid.UUID(prompt_id))
+
+
+@shared_task(ignore_result=True)
+def erase_objects(prompt_id: str) -> None:
+    """If the store does not answer, `sweep_erased` comes again."""
+    library.delete_objects(prompt_id=uuid.UUID(prompt_id))
+
+
+@shared_task(ignore_result=True)
+def sweep_erased() -> None:
+    for prompt_id in library.waiting_for_deletion():
+        library.delete_objects(prompt_id=prompt_id)
+
+
+@shared_task(ignore_result=True)
+def empty_trash() -> None:
+    library.erase_expired(now=timezone.now())
+
+
+@shared_task(ignore_result=True)
+def index_late() -> None:
+    search.index_missing()
