@@ -23,7 +23,7 @@ from django.utils import timezone
 from core.errors import Conflict, StorageUnavailable
 from core.ids import new_id
 from playground.bodies import chains, codec, objects, placement
-from playground.models import Body, Prompt
+from playground.models import Body, Prompt, object_key
 
 #: A representation up to this size is also kept in its row, so that most reads need no S3 call.
 INLINE_BYTES = 16 * 1024
@@ -72,7 +72,7 @@ def stage_anew(*, prompt: Prompt, text: Text) -> StagedBody:
 
 def _represent(prompt: Prompt, text: Text) -> StagedBody:
     body_id = new_id()
-    key = f"bodies/{prompt.pk}/{body_id}"
+    key = object_key(prompt.pk, body_id)
     placed = _place_near(prompt, text) if text.near and len(text.data) <= codec.MAX_TEXT_BYTES else None
     if placed is None:
         return StagedBody(body_id=body_id, object_key=key, encoded=codec.encode_snapshot(text.data))
@@ -190,7 +190,6 @@ def _row(prompt: Prompt, body: StagedBody) -> Body:
         depth=body.depth,
         is_base=body.is_base,
         stored_length=len(data),
-        object_key=body.object_key,
         inline=data if len(data) <= INLINE_BYTES else None,
     )
 

@@ -1,4 +1,4 @@
-from playground.models.body import Body
+from playground.models.body import Body, object_key
 from playground.models.branch import DEFAULT_BRANCH, Branch, BranchMove
 from playground.models.draft import Draft
 from playground.models.erasure import ErasedObjects
@@ -26,4 +26,5 @@ __all__ = [
     "Version",
     "VersionRun",
     "VersionSearch",
+    "object_key",
 ]

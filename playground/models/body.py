@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import uuid
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -15,20 +17,22 @@ class Body(models.Model):
     can be dropped and made again.
     """
 
-    class Codec(models.TextChoices):
-        SNAPSHOT = "zstd", "A whole zstd frame"
-        DELTA = "zstd-prefix", "A zstd frame against the bytes of `base`"
+    class Codec(models.IntegerChoices):
+        SNAPSHOT = 1, "A whole zstd frame"
+        DELTA = 2, "A zstd frame against the bytes of `base`"
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    prompt = models.ForeignKey(Prompt, on_delete=models.CASCADE, related_name="bodies")
+    # No index of its own: the unique one on (prompt, sha256) serves it. A row of a small delta is most of its cost.
+    prompt = models.ForeignKey(Prompt, on_delete=models.CASCADE, related_name="bodies", db_index=False)
     sha256 = models.BinaryField(max_length=32)
-    byte_length = models.BigIntegerField()
-    codec = models.CharField(max_length=16, choices=Codec.choices)
-    base = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="deltas")
+    byte_length = models.PositiveIntegerField()
+    codec = models.PositiveSmallIntegerField(choices=Codec.choices)
+    base = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="deltas", db_index=False
+    )
     depth = models.PositiveSmallIntegerField(default=0, help_text="Hops from a whole copy; 0 for one.")
     is_base = models.BooleanField(default=True, help_text="Whether later texts may be stored against this one.")
-    stored_length = models.BigIntegerField()
-    object_key = models.CharField(max_length=200, unique=True)
+    stored_length = models.PositiveIntegerField()
     inline = models.BinaryField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     unreferenced_since = models.DateTimeField(
@@ -43,14 +47,23 @@ class Body(models.Model):
                 fields=["unreferenced_since"],
                 condition=Q(unreferenced_since__isnull=False),
                 name="body_unreferenced",
-            )
+            ),
+            models.Index(fields=["base"], condition=Q(base__isnull=False), name="body_deltas_of_a_base"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["prompt", "sha256"], name="body_once_in_its_prompt"),
-            models.CheckConstraint(condition=Q(byte_length__gte=0, stored_length__gte=0), name="body_lengths"),
             models.CheckConstraint(
-                condition=Q(codec="zstd", base=None, depth=0, is_base=True)
-                | (Q(codec="zstd-prefix", depth__gte=1) & ~Q(base=None)),
+                condition=Q(codec=1, base=None, depth=0, is_base=True) | (Q(codec=2, depth__gte=1) & ~Q(base=None)),
                 name="body_delta_has_a_base",
             ),
         ]
+
+    @property
+    def object_key(self) -> str:
+        """Where its bytes are in the store."""
+        return object_key(self.prompt_id, self.pk)
+
+
+def object_key(prompt_id: uuid.UUID, body_id: uuid.UUID) -> str:
+    """The key of a representation: unique, since ids are, and telling nothing of the text."""
+    return f"bodies/{prompt_id}/{body_id}"

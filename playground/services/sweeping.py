@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from core import effects
 from playground.bodies import objects
-from playground.models import Body, Upload, Version
+from playground.models import Body, Upload, Version, object_key
 from playground.services.uploads import PACK_UPLOAD
 
 log = logging.getLogger("playground.sweeps")
@@ -92,8 +92,9 @@ def _sweep_body(pk: uuid.UUID, before: dt.datetime) -> bool:
         body = locked.first()
         if body is None or body.deltas.exists() or _is_named_after_all(body):
             return False
+        key = body.object_key
         body.delete()
-        effects.after_commit(objects.delete, body.object_key)
+        effects.after_commit(objects.delete, key)
         return True
 
 
@@ -121,7 +122,16 @@ def _unclaimed(keys: list[str]) -> set[str]:
 
 
 def _unnamed(keys: list[str]) -> set[str]:
-    return set(keys) - set(Body.objects.filter(object_key__in=keys).values_list("object_key", flat=True))
+    ids = [identity for key in keys if (identity := _body_id(key))]
+    named = Body.objects.filter(pk__in=ids).values_list("prompt_id", "pk")
+    return set(keys) - {object_key(prompt_id, pk) for prompt_id, pk in named}
+
+
+def _body_id(key: str) -> uuid.UUID | None:
+    try:
+        return uuid.UUID(key.rsplit("/", 1)[-1])
+    except ValueError:
+        return None
 
 
 def _sweep_objects(prefix: str, remains: Callable[[list[str]], set[str]], now: dt.datetime) -> int:

@@ -42,7 +42,9 @@ def test_nobody_is_invited() -> None:
     assert "Create an account" in answer.text
 
 
-@pytest.mark.parametrize("path", ["/runs/", "/account/", "/account/keys/", f"/prompts/{uuid.uuid4()}/"])
+@pytest.mark.parametrize(
+    "path", ["/runs/", "/account/", "/account/keys/", "/prompts/01a22bd2-0000-7000-8000-000000000000/"]
+)
 def test_nobody_is_asked_to_sign_in_and_led_back(path: str) -> None:
     answer = Client().get(path)
     assert (answer.status_code, answer["Location"]) == (302, f"/accounts/login/?next={path}")

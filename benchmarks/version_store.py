@@ -1,0 +1,211 @@
+"""What histories cost to keep, to save and to read, beside git and Mercurial, in one run.
+
+    python -m embedded.throw_away python -m benchmarks.version_store [--only H1,HS]
+
+Ours: bytes of all objects in S3, plus what the rows cost in PostgreSQL (their columns and indexes, without the
+droppable inline copies, which are printed beside). Saving is `stage` and `commit` against the real store; reading is
+`store.read` with its real GETs. git: one commit a version, then `git repack -adf` with its defaults (window 10,
+depth 50) and with window 250; bytes of .git/objects. Mercurial: the same commits through `hg convert`; bytes of
+.hg/store/data. Every one of our texts is read back and compared. Compare ratios; milliseconds are only this machine's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+import django
+
+django.setup()
+
+from django.core.management import call_command  # noqa: E402
+from django.db import connection, transaction  # noqa: E402
+
+from accounts.models import User  # noqa: E402
+from benchmarks.histories import SHAPES, Shape, history  # noqa: E402
+from playground import services  # noqa: E402
+from playground.bodies import store  # noqa: E402
+from playground.models import Body, Prompt  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results" / "version_store.json"
+Seconds = list[float]
+
+
+def spread(seconds: Seconds) -> dict[str, float]:
+    values = sorted(value * 1000 for value in seconds)
+    return {"p50_ms": round(statistics.median(values), 2), "p95_ms": round(values[int(0.95 * (len(values) - 1))], 2)}
+
+
+def ours(shape: Shape, prompt: Prompt) -> dict[str, Any]:
+    before = relation_bytes()
+    hashes: list[str] = []
+    saving: Seconds = []
+    for parent, text in history(shape):
+        data = text.encode()
+        started = time.perf_counter()
+        near = None if parent is None else hashes[parent]
+        staged = store.stage(prompt=prompt, texts=[store.Text(data=data, near=near)])
+        with transaction.atomic():
+            store.commit(prompt=prompt, staged=staged)
+        saving.append(time.perf_counter() - started)
+        hashes.append(hashlib.sha256(data).hexdigest())
+    bodies = Body.objects.filter(prompt=prompt)
+    stored = sum(bodies.values_list("stored_length", flat=True))
+    inline = sum(body.stored_length for body in bodies.exclude(inline=None))
+    rows = row_bytes(prompt)
+    return {
+        "s3_bytes": stored,
+        "row_bytes": rows,
+        "total_bytes": stored + rows,
+        "inline_copies_bytes": inline,
+        "relation_growth_bytes": relation_bytes() - before,
+        "objects": bodies.count(),
+        "deepest_hops": max(bodies.values_list("depth", flat=True)),
+        "save": spread(saving),
+        **reading(shape, prompt, hashes),
+    }
+
+
+def reading(shape: Shape, prompt: Prompt, hashes: list[str]) -> dict[str, Any]:
+    """Reads every version once, comparing its text, then times the oldest, the middle and the deepest."""
+    every: Seconds = []
+    for (_, text), sha256 in zip(history(shape), hashes, strict=True):
+        started = time.perf_counter()
+        read = store.read(prompt_id=prompt.pk, sha256s=[sha256])[sha256]
+        every.append(time.perf_counter() - started)
+        if read != text:
+            raise SystemExit(f"{shape.name}: a text did not come back as it was saved")
+    deepest = Body.objects.filter(prompt=prompt).order_by("-depth", "-id").values_list("sha256", flat=True)[0]
+    chosen = {"oldest": hashes[0], "middle": hashes[len(hashes) // 2], "deepest": bytes(deepest).hex()}
+    times = {f"read_{name}": spread(timed_reads(prompt, sha256)) for name, sha256 in chosen.items()}
+    return {"read_every": spread(every), **times}
+
+
+def timed_reads(prompt: Prompt, sha256: str) -> Seconds:
+    times = []
+    for _ in range(10):
+        started = time.perf_counter()
+        store.read(prompt_id=prompt.pk, sha256s=[sha256])
+        times.append(time.perf_counter() - started)
+    return times
+
+
+def row_bytes(prompt: Prompt) -> int:
+    """Bytes of this prompt's rows without `inline`, and their share of the indexes, as PostgreSQL counts them."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT sum(pg_column_size(body.*) - coalesce(pg_column_size(inline), 0)), count(*)"
+            " FROM playground_body body WHERE prompt_id = %s",
+            [prompt.pk],
+        )
+        columns, count = cursor.fetchone()
+        cursor.execute("SELECT pg_indexes_size('playground_body'), (SELECT count(*) FROM playground_body)")
+        indexes, all_rows = cursor.fetchone()
+    return int(columns) + int(indexes * count / all_rows)
+
+
+def relation_bytes() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_total_relation_size('playground_body')")
+        return int(cursor.fetchone()[0])
+
+
+def run(*words: str, cwd: Path, data: bytes | None = None) -> bytes:
+    environment = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(cwd), "HGPLAIN": "1"}
+    done = subprocess.run(words, cwd=cwd, input=data, capture_output=True, env=environment, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words[:3])}: {done.stderr.decode()[:500]}")
+    return done.stdout.strip()
+
+
+def folder_bytes(folder: Path, pattern: str) -> int:
+    return sum(path.stat().st_size for path in folder.rglob(pattern) if path.is_file())
+
+
+def git_peer(shape: Shape, folder: Path) -> dict[str, Any]:
+    run("git", "init", "-q", ".", cwd=folder)
+    commits: list[str] = []
+    saving: Seconds = []
+    for number, (parent, text) in enumerate(history(shape)):
+        started = time.perf_counter()
+        blob = run("git", "hash-object", "-w", "--stdin", cwd=folder, data=text.encode()).decode()
+        tree = run("git", "mktree", cwd=folder, data=f"100644 blob {blob}\ttext\n".encode()).decode()
+        parents = [] if parent is None else ["-p", commits[parent]]
+        identity = ["-c", "user.name=b", "-c", "user.email=b@example.com"]
+        message = ["-m", str(number)]
+        commits.append(run("git", *identity, "commit-tree", tree, *parents, *message, cwd=folder).decode())
+        run("git", "update-ref", f"refs/heads/b{number}", commits[-1], cwd=folder)
+        saving.append(time.perf_counter() - started)
+    report: dict[str, Any] = {"save": spread(saving)}
+    for name, window in (("default", 10), ("window_250", 250)):
+        started = time.perf_counter()
+        run("git", "repack", "-adfq", f"--window={window}", "--depth=50", cwd=folder)
+        report[name] = {
+            "total_bytes": folder_bytes(folder / ".git" / "objects", "*"),
+            "repack_s": round(time.perf_counter() - started, 1),
+        }
+    started = time.perf_counter()
+    run("git", "cat-file", "blob", f"{commits[-1]}:text", cwd=folder)
+    report["read_newest_ms"] = round((time.perf_counter() - started) * 1000, 1)
+    return report
+
+
+def mercurial_peer(git_folder: Path, folder: Path) -> dict[str, Any]:
+    """Through `hg convert`; its times are the conversion's, so only bytes are compared."""
+    hg = [sys.executable, "-m", "mercurial"] if shutil.which("hg") is None else [shutil.which("hg") or "hg"]
+    beside = Path(sys.executable).parent / "hg"
+    command = [sys.executable, str(beside)] if beside.exists() else hg
+    run(*command, "--config", "extensions.convert=", "convert", "-q", str(git_folder), "hg", cwd=folder)
+    return {"total_bytes": folder_bytes(folder / "hg" / ".hg" / "store" / "data", "*")}
+
+
+def measure(shape: Shape, owner: User) -> dict[str, Any]:
+    prompt = services.create_prompt(owner=owner, name=shape.name)
+    report: dict[str, Any] = {"versions": shape.versions, "length": shape.length, "ours": ours(shape, prompt)}
+    with tempfile.TemporaryDirectory() as name:
+        git_folder = Path(name) / "git"
+        git_folder.mkdir()
+        report["git"] = git_peer(shape, git_folder)
+        report["mercurial"] = mercurial_peer(git_folder, Path(name))
+    total = report["ours"]["total_bytes"]
+    report["ratio"] = {
+        "to_mercurial": round(total / report["mercurial"]["total_bytes"], 3),
+        "to_git_default": round(total / report["git"]["default"]["total_bytes"], 3),
+        "to_git_window_250": round(total / report["git"]["window_250"]["total_bytes"], 3),
+    }
+    print(shape.name, json.dumps(report["ratio"]), f"{total:,} bytes", flush=True)
+    return report
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default=",".join(shape.name for shape in SHAPES))
+    wanted = parser.parse_args().only.split(",")
+    call_command("migrate", verbosity=0)
+    owner = User.objects.create_user("benchmark@example.com", "unused password 1")
+    report: dict[str, Any] = {
+        "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}",
+        "when": time.strftime("%Y-%m-%d %H:%M"),
+        "histories": {shape.name: measure(shape, owner) for shape in SHAPES if shape.name in wanted},
+    }
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()
