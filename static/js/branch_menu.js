@@ -1,14 +1,26 @@
-/* The branch of the open version in the top bar, and a menu of the others. */
+/* The branch of the open version in the top bar: a menu to switch, to merge another one in, to start one. */
+import { mergePage, versionPage } from "./addresses.js";
 import { el, icon, one } from "./dom.js";
 
+/** @typedef {{name: string, head: number}} BranchHead */
+
 export class BranchMenu {
-  /** @param {string} promptId */
-  constructor(promptId) {
+  /**
+   * @param {string} promptId
+   * @param {() => void} onNew
+   */
+  constructor(promptId, onNew) {
     this.promptId = promptId;
     this.button = one("[data-branch-button]", document, HTMLButtonElement);
     this.menu = one("[data-branches]", document, HTMLElement);
+    this.list = one("[data-branch-list]", this.menu, HTMLElement);
     this.menu.addEventListener("toggle", (event) => {
       if (/** @type {ToggleEvent} */ (event).newState === "open") this.#place();
+    });
+    this.menu.addEventListener("keydown", (event) => this.#walk(event));
+    one("[data-new-branch]", this.menu).addEventListener("click", () => {
+      this.menu.hidePopover();
+      onNew();
     });
   }
 
@@ -18,23 +30,46 @@ export class BranchMenu {
     const left = Math.max(8, Math.min(box.left, innerWidth - this.menu.offsetWidth - 8));
     this.menu.style.setProperty("left", `${left}px`);
     this.menu.style.setProperty("top", `${box.bottom + 4}px`);
-    const first = this.menu.querySelector("a");
+    const first = this.menu.querySelector("[aria-current]") ?? this.menu.querySelector("a, button");
     if (first instanceof HTMLElement) first.focus();
   }
 
+  /** @param {KeyboardEvent} event */
+  #walk(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const stops = /** @type {HTMLElement[]} */ ([...this.menu.querySelectorAll("a.menu-item, button.menu-item")]);
+    const here = stops.findIndex((stop) => stop === document.activeElement);
+    stops[(here + step + stops.length) % stops.length]?.focus();
+  }
+
   /**
-   * @param {string} current "" when the open version is older than every head
-   * @param {{name: string, head: number}[]} branches
+   * @param {BranchHead} branch
+   * @param {string} current
+   * @param {import("./tree_model.js").TreeModel} model
    */
-  show(current, branches) {
-    this.button.hidden = branches.length === 0;
-    this.button.title = current ? `Branch ${current}` : "This version is not the head of a branch";
-    one("[data-branch-name]", this.button).textContent = current || "earlier";
-    const mainFirst = [...branches].sort((a, b) => Number(b.name === "main") - Number(a.name === "main"));
-    const links = mainFirst.map(({ name, head }) => {
-      const attributes = { class: "menu-item", href: `/prompts/${this.promptId}/versions/${head}/`, "aria-current": name === current && "true" };
-      return el("a", attributes, icon("git-branch"), el("bdi", { class: "truncate" }, name), el("span", { class: "faint numeric" }, `v${head}`));
-    });
-    this.menu.replaceChildren(...links);
+  #row({ name, head }, current, model) {
+    const attributes = { class: "menu-item", href: versionPage(this.promptId, head, { branch: name }), "aria-current": name === current && "true" };
+    const link = el("a", attributes, icon("git-branch"), el("bdi", { class: "truncate" }, name), el("span", { class: "faint numeric" }, `v${head}`));
+    const here = model.head(current);
+    if (name === current || here === undefined || model.isAncestor(head, here)) return el("div", { class: "menu-row" }, link);
+    const words = `Merge ${name} into ${current}`;
+    const merge = { class: "button button-quiet button-icon button-small", href: mergePage(this.promptId, current, name), "aria-label": words, title: words };
+    return el("div", { class: "menu-row" }, link, el("a", merge, icon("git-merge")));
+  }
+
+  /**
+   * @param {string} current
+   * @param {number} number the open version
+   * @param {import("./tree_model.js").TreeModel} model
+   */
+  show(current, number, model) {
+    const head = model.head(current);
+    const isHead = head === number;
+    this.button.hidden = model.branches.length === 0;
+    this.button.title = isHead ? `Branch ${current}: version ${number} is its newest` : `Branch ${current}: its newest version is ${head}`;
+    one("[data-branch-name]", this.button).textContent = head === undefined ? "no branch" : current;
+    this.list.replaceChildren(...model.branches.map((branch) => this.#row(branch, current, model)));
   }
 }

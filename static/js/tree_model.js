@@ -63,6 +63,11 @@ export class TreeModel {
     return this.branches.find((branch) => after.has(branch.head))?.name ?? "";
   }
 
+  /** Whether `to` contains `from`. @param {number} from @param {number} to */
+  isAncestor(from, to) {
+    return this.#descendants(from).has(to);
+  }
+
   /** @param {number} number @returns {Set<number>} */
   #descendants(number) {
     const seen = new Set([number]);

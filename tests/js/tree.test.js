@@ -50,6 +50,12 @@ test("every version is on a branch: its own, main, or the first that leads there
   assert.equal(new TreeModel({ nodes: [node(2, [1]), node(1, [])], branches: [{ name: "main", head: 1 }], labels: [] }).branchOf(2), "");
 });
 
+test("what contains what is known, through merges too", () => {
+  assert.ok(tree.isAncestor(3, 6));
+  assert.ok(tree.isAncestor(6, 6));
+  assert.ok(!tree.isAncestor(4, 5));
+});
+
 test("a version is said in words, lanes and merges included", () => {
   assert.equal(
     tree.describe(tree.nodes[0], "just now"),
@@ -67,7 +73,7 @@ test("lines go from child to parent, in few paths", () => {
   assert.equal(pathOf(edges[0], grid), "M14 14V70");
   assert.equal(pathOf(edges[1], grid), "M14 14C14 28 28 28 28 42V42");
   assert.deepEqual([...linesInSight(edges, { first: 0, last: 6 }, grid).keys()], ["0", "1m", "1"]);
-  assert.deepEqual([...linesInSight(edges, { first: 4, last: 6 }, grid).keys()], ["1", "0"]);
+  assert.deepEqual([...linesInSight(edges, { first: 4, last: 6 }, grid).keys()], ["0", "1"]);
 });
 
 test("many lanes stay narrow, and colours repeat", () => {

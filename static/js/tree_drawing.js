@@ -1,0 +1,44 @@
+/* The lines and dots of the tree, in one SVG behind the rows. Merges are dashed, heads are rings: never colour alone. */
+import { colourOf, linesInSight, xOf, yOf } from "./tree_lanes.js";
+
+const SPACE = "http://www.w3.org/2000/svg";
+const DOT = 3.5;
+
+/** @typedef {import("./tree_lanes.js").Grid} Grid */
+/** @typedef {import("./tree_lanes.js").Edge} Edge */
+
+/** @param {string} name @param {string} path */
+function shape(name, path) {
+  const element = document.createElementNS(SPACE, "path");
+  element.setAttribute("class", name);
+  element.setAttribute("d", path);
+  return element;
+}
+
+/** @param {number} x @param {number} y @param {number} radius */
+function circle(x, y, radius) {
+  return `M${x - radius} ${y}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0`;
+}
+
+/**
+ * @param {SVGSVGElement} svg
+ * @param {{model: import("./tree_model.js").TreeModel, edges: Edge[], grid: Grid, current: number}} tree
+ * @param {{first: number, last: number}} sight
+ */
+export function draw(svg, { model, edges, grid, current }, sight) {
+  const lines = [...linesInSight(edges, sight, grid).values()];
+  const dots = new Map();
+  for (let row = sight.first; row < sight.last; row += 1) {
+    const node = model.nodes[row];
+    const kind = node.parents.length > 1 ? "is-merge" : model.headsAt(node.number).length > 0 ? "is-head" : "is-plain";
+    const key = `tree-dot lane-${colourOf(node.lane)} ${kind}`;
+    dots.set(key, (dots.get(key) ?? "") + circle(xOf(node.lane, grid), yOf(row, grid), DOT));
+  }
+  const open = model.row(current);
+  const ring = open >= sight.first && open < sight.last ? [shape("tree-ring", circle(xOf(model.nodes[open].lane, grid), yOf(open, grid), 2 * DOT))] : [];
+  svg.replaceChildren(
+    ...lines.map((line) => shape(`tree-line lane-${line.colour}${line.merges ? " is-merge" : ""}`, line.path)),
+    ...ring,
+    ...[...dots].map(([name, path]) => shape(name, path)),
+  );
+}

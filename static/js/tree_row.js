@@ -1,0 +1,61 @@
+/* One version in the tree: number, what points at it, message, author, when. */
+import { el, icon } from "./dom.js";
+import { relative, timeElement } from "./time.js";
+
+/** @typedef {import("./tree_model.js").Node} Node */
+/** @typedef {import("./tree_model.js").TreeModel} TreeModel */
+
+const CHIPS = 2;
+
+/** "Ada Lovelace": "AL". @param {string} name */
+export function initials(name) {
+  const words = name.trim().split(/[\s.@_-]+/u).filter(Boolean);
+  return words.slice(0, 2).map((word) => Array.from(word)[0].toLocaleUpperCase()).join("") || "?";
+}
+
+/** @param {string[]} heads @param {string[]} labels */
+function chips(heads, labels) {
+  const all = [
+    ...labels.map((name) => el("span", { class: "tree-chip is-label", "data-label": name, title: `Label ${name}` }, icon("tag"), el("bdi", {}, name))),
+    ...heads.map((name) => el("span", { class: "tree-chip", title: `Head of ${name}` }, icon("git-branch"), el("bdi", {}, name))),
+  ];
+  const more = all.slice(CHIPS);
+  if (more.length === 0) return all;
+  const names = more.map((chip) => chip.title).join(", ");
+  return [...all.slice(0, CHIPS), el("span", { class: "tree-chip", title: names }, `+${more.length}`)];
+}
+
+/**
+ * @param {Node} node
+ * @param {TreeModel} model
+ * @param {{row: number, indent: number, top: number, isOpen: boolean, isMarked: boolean, isActive: boolean}} look
+ */
+export function treeRow(node, model, { row, indent, top, isOpen, isMarked, isActive }) {
+  const author = node.author ?? "someone";
+  const message = el("span", { class: "tree-message truncate", dir: "auto", title: node.message || undefined }, node.message || "No message");
+  message.classList.toggle("is-absent", !node.message);
+  const attributes = {
+    class: "tree-row",
+    id: `version-${node.number}`,
+    role: "option",
+    "data-number": node.number,
+    "aria-label": model.describe(node, relative(new Date(node.created_at))),
+    "aria-setsize": model.nodes.length,
+    "aria-posinset": row + 1,
+    "aria-selected": String(isMarked),
+    "aria-current": isOpen && "true",
+  };
+  const element = el(
+    "div",
+    attributes,
+    el("span", { class: "tree-number numeric" }, `v${node.number}`),
+    ...chips(model.headsAt(node.number), model.labelsAt(node.number)),
+    message,
+    el("span", { class: "tree-author truncate", "data-initials": initials(author), title: author }, author),
+    timeElement(node.created_at),
+  );
+  element.classList.toggle("is-active", isActive);
+  element.style.setProperty("top", `${top}px`);
+  element.style.setProperty("padding-inline-start", `${indent}px`);
+  return element;
+}
