@@ -134,6 +134,19 @@ def thaw(version: Version) -> dict[str, Any]:
     return specs.map_texts(frozen, lambda text, kind: texts[text["body"]])
 
 
+def thaw_small(version: Version, *, most: int) -> dict[str, Any]:
+    """The spec of a version with its texts up to `most` bytes read back; larger ones stay `{"body", "bytes"}`."""
+    frozen = version.frozen
+    sizes = store.lengths(prompt_id=version.prompt_id, sha256s=references(frozen))
+    texts = store.read(prompt_id=version.prompt_id, sha256s=[name for name, size in sizes.items() if size <= most])
+
+    def resolve(text: Any, kind: specs.TextKind) -> Any:
+        del kind
+        return texts.get(text["body"], {**text, "bytes": sizes.get(text["body"], 0)})
+
+    return specs.map_texts(frozen, resolve)
+
+
 def read_back(*, author: User, prompt: Prompt, spec: specs.Spec) -> dict[str, Any]:
     """A spec that is not saved, as it would read after a save. Raises as `freeze` does, and StorageUnavailable."""
     plain = spec.plain()

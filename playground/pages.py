@@ -16,6 +16,9 @@ from playground import access, freezing, searching, services
 from playground.models import DEFAULT_BRANCH, Branch, Prompt, Version, VersionRun
 from playground.page_lists import page_of, runs_page
 
+#: A larger text is not part of the page: the page shows it through a window.
+INLINE_BYTES = 200_000
+
 
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
@@ -67,7 +70,7 @@ def workbench(request: HttpRequest, prompt_id: uuid.UUID, number: int | None = N
     page = {
         "prompt": {"id": str(prompt.pk), "name": prompt.name, "description": prompt.description},
         "version": version and {"id": str(version.pk), "number": version.number, "message": version.message},
-        "spec": version and freezing.thaw(version),
+        "spec": version and freezing.thaw_small(version, most=INLINE_BYTES),
         "canChange": request.user.has_perm(access.CHANGE, prompt),
     }
     return render(

@@ -6,9 +6,10 @@ const { version } = JSON.parse(readFileSync(`${root}node_modules/lucide-static/p
 
 /** Only what is used: name in the sprite is the name in Lucide. */
 const names = [
-  "activity", "arrow-down", "arrow-up", "chevron-down", "circle-alert", "circle-check", "code-xml", "copy",
-  "file-text", "git-branch", "history", "info", "key-round", "log-out", "monitor", "moon", "panel-left", "play",
-  "plus", "save", "search", "settings-2", "square", "sun", "trash-2", "triangle-alert", "user-round", "x",
+  "activity", "archive", "archive-restore", "arrow-down", "arrow-up", "chevron-down", "circle-alert", "circle-check",
+  "code-xml", "copy", "download", "ellipsis", "file-text", "folder", "folder-input", "git-branch", "git-fork",
+  "history", "info", "key-round", "log-out", "monitor", "moon", "panel-left", "paperclip", "pencil", "play", "plus",
+  "save", "search", "settings-2", "square", "sun", "tag", "trash-2", "triangle-alert", "upload", "user-round", "x",
 ];
 
 const symbols = names.map((name) => {

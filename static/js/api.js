@@ -63,16 +63,17 @@ async function refusal(response) {
 
 /**
  * @param {string} path
- * @param {{method?: string, body?: unknown, key?: string, signal?: AbortSignal}} [options]
+ * @param {{method?: string, body?: unknown, key?: string, signal?: AbortSignal, range?: string, keepalive?: boolean}} [options]
  * @returns {Promise<Response>}
  */
-async function request(path, { method = "GET", body, key, signal } = {}) {
+async function request(path, { method = "GET", body, key, signal, range, keepalive } = {}) {
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRFToken"] = csrfToken();
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (key) headers["Idempotency-Key"] = key;
-  const init = { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal };
+  if (range) headers.Range = range;
+  const init = { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal, keepalive };
   const response = await fetch(address(path), init).catch((error) => {
     if (error.name === "AbortError") throw error;
     const next = "Check the connection, then try again.";
@@ -99,6 +100,29 @@ export async function call(path, options) {
  */
 export async function callText(path, options) {
   return (await request(path, options)).text();
+}
+
+/**
+ * The bytes of a text, or a stretch of them.
+ * @param {string} path
+ * @param {{from?: number, to?: number, signal?: AbortSignal, onProgress?: (read: number) => void}} [options] `to` is not included
+ * @returns {Promise<Uint8Array>}
+ */
+export async function callBytes(path, { from = 0, to, signal, onProgress } = {}) {
+  const response = await request(path, { signal, range: to === undefined ? undefined : `bytes=${from}-${to - 1}` });
+  if (!onProgress || !response.body) return new Uint8Array(await response.arrayBuffer());
+  const parts = [];
+  let length = 0;
+  for (const reader = response.body.getReader(); ; ) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    parts.push(value);
+    length += value.length;
+    onProgress(length);
+  }
+  const whole = new Uint8Array(length);
+  for (let at = 0, part = 0; part < parts.length; at += parts[part].length, part += 1) whole.set(parts[part], at);
+  return whole;
 }
 
 /**

@@ -1,6 +1,6 @@
 /* One message (or the system text): role in the gutter, its text in an editor. */
 import { fromTemplate, one } from "./dom.js";
-import { TextEditor } from "./text_editor.js";
+import { TextSlot } from "./large/text_slot.js";
 import { markUnset, variablePills } from "./variable_pills.js";
 
 /** @typedef {"system" | "user" | "assistant"} Role */
@@ -15,7 +15,7 @@ const HINTS = {
 export class Block {
   /**
    * @param {Role} role
-   * @param {string | unknown[] | undefined} content a list of content blocks is edited as the JSON it is
+   * @param {any} content a text or what names one; a list of content blocks is edited as the JSON it is
    * @param {{onChange: () => void, onMove: (block: Block, step: number) => void, onRemove: (block: Block) => void}} parent
    */
   constructor(role, content, parent) {
@@ -24,13 +24,13 @@ export class Block {
     this.parent = parent;
     this.saved = content;
     this.isJson = Array.isArray(content);
-    this.editor = new TextEditor(one("[data-block-text]", this.element), {
+    this.editor = new TextSlot(one("[data-block-text]", this.element), {
       label: `${NAMES[role]} text`,
       placeholder: HINTS[role],
       onChange: () => this.#changed(),
       extensions: this.isJson ? [] : [variablePills],
     });
-    this.editor.load(this.isJson ? JSON.stringify(content, null, 2) : /** @type {string} */ (content ?? ""));
+    this.editor.load(this.isJson ? JSON.stringify(content, null, 2) : (content ?? ""));
     this.#bind();
     this.#paint();
   }
@@ -40,6 +40,7 @@ export class Block {
     on("[data-block-role]", () => this.#switchRole());
     on("[data-block-up]", () => this.parent.onMove(this, -1));
     on("[data-block-down]", () => this.parent.onMove(this, 1));
+    on("[data-block-attach]", () => this.editor.pick());
     on("[data-block-remove]", () => this.parent.onRemove(this));
   }
 
@@ -81,9 +82,10 @@ export class Block {
     return this.role === "system" && text === "" && this.saved !== "" ? undefined : text;
   }
 
-  /** @param {string} text */
+  /** @param {any} text */
   #parsed(text) {
     try {
+      if (typeof text !== "string") return text;
       return JSON.parse(text);
     } catch {
       return text;

@@ -105,6 +105,15 @@ export class Blocks {
     return block !== undefined;
   }
 
+  /** Sends large texts that were edited; then none is left unsent. */
+  async send() {
+    for (const block of this.all) await block.editor.send();
+  }
+
+  settle() {
+    for (const block of this.all) block.editor.settle();
+  }
+
   clearErrors() {
     for (const block of this.all) block.showError("");
   }

@@ -3,7 +3,8 @@ import { one } from "./dom.js";
 import { ModelField } from "./model_field.js";
 import { keptFields, NUMBERS, readNumber, sentence } from "./spec.js";
 import { Stops } from "./stops.js";
-import { TextEditor } from "./text_editor.js";
+import { isReference } from "./large/references.js";
+import { TextSlot } from "./large/text_slot.js";
 
 /** @typedef {import("./spec.js").Spec} Spec */
 
@@ -13,13 +14,14 @@ import { TextEditor } from "./text_editor.js";
  */
 function asText(value) {
   if (value === undefined || value === null) return "";
+  if (isReference(value)) return value;
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
 
-/** @param {string} text */
+/** @param {unknown} text */
 function jsonProblem(text) {
   try {
-    if (text.trim()) JSON.parse(text);
+    if (typeof text === "string" && text.trim()) JSON.parse(text);
     return "";
   } catch (error) {
     return `Not JSON yet: ${/** @type {Error} */ (error).message}`;
@@ -42,8 +44,8 @@ export class Parameters {
     this.model = new ModelField(root, changed);
     this.stops = new Stops(root, changed);
     this.json = {
-      tools: new TextEditor(one("[data-tools]", root), { label: "Tools, JSON", placeholder: "[]", onChange: changed }),
-      output_schema: new TextEditor(one("[data-schema]", root), { label: "Output schema, JSON", placeholder: "{}", onChange: changed }),
+      tools: new TextSlot(one("[data-tools]", root), { label: "Tools, JSON", placeholder: "[]", onChange: changed }),
+      output_schema: new TextSlot(one("[data-schema]", root), { label: "Output schema, JSON", placeholder: "{}", onChange: changed }),
     };
     for (const name of NUMBERS) this.#input(name).addEventListener("input", changed);
   }
@@ -127,6 +129,14 @@ export class Parameters {
     const control = this.root.querySelector(`[data-field="${name}"] :is(input:not([hidden]), select:not([hidden]), .cm-content)`);
     if (control instanceof HTMLElement) control.focus();
     return true;
+  }
+
+  async send() {
+    for (const editor of Object.values(this.json)) await editor.send();
+  }
+
+  settle() {
+    for (const editor of Object.values(this.json)) editor.settle();
   }
 
   clearErrors() {

@@ -2,6 +2,9 @@
 import { Blocks } from "./blocks.js";
 import { one } from "./dom.js";
 import { Parameters } from "./parameters.js";
+import { isReference, isUnsent, textsOf } from "./large/references.js";
+import { sizeWords } from "./large/sizes.js";
+import { home } from "./large/text_home.js";
 import { promptTexts } from "./spec.js";
 import { names } from "./template.js";
 import { VariablesPanel } from "./variables_panel.js";
@@ -43,10 +46,11 @@ export class SpecForm {
   refresh() {
     const spec = this.read();
     const texts = promptTexts(spec);
-    this.variables.show(names(...texts));
+    const elsewhere = textsOf(spec).filter((text) => isReference(text) || isUnsent(text));
+    this.variables.show([...new Set([...names(...texts), ...elsewhere.flatMap((text) => home.variablesOf(text))])]);
     this.parameters.paint(spec);
     this.#markUnset();
-    this.#paintSize(texts);
+    this.#paintSize(texts, elsewhere);
     return spec;
   }
 
@@ -57,12 +61,30 @@ export class SpecForm {
     this.marked = marked;
   }
 
-  /** @param {string[]} texts */
-  #paintSize(texts) {
+  /** @param {string[]} texts @param {unknown[]} elsewhere */
+  #paintSize(texts, elsewhere) {
     const total = texts.reduce((sum, text) => sum + text.length, 0);
-    const largest = Math.max(...texts.map((text) => text.length));
-    const words = `${total.toLocaleString()} characters`;
-    one("[data-text-size]", this.root).textContent = texts.length > 1 ? `${words}, largest block ${largest.toLocaleString()}` : words;
+    const largest = Math.max(0, ...texts.map((text) => text.length));
+    const bytes = elsewhere.reduce((/** @type {number} */ sum, text) => sum + home.bytesOf(text), 0);
+    const words = `${total.toLocaleString()} characters${texts.length > 1 ? `, largest block ${largest.toLocaleString()}` : ""}`;
+    one("[data-text-size]", this.root).textContent = bytes > 0 ? `${words}, and ${sizeWords(bytes)} in large texts` : words;
+  }
+
+  /** Sends large texts that were edited, with their progress shown in their place. Rejects if one cannot be sent. */
+  async send() {
+    await this.blocks.send();
+    await this.parameters.send();
+  }
+
+  /** Whether a large text was edited and not sent since. */
+  get isUnsent() {
+    return textsOf(this.read()).some(isUnsent);
+  }
+
+  /** The version was saved: what was sent is part of it. */
+  settle() {
+    this.blocks.settle();
+    this.parameters.settle();
   }
 
   /** Asks which models there are; a prompt without one gets the first. */

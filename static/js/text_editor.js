@@ -12,10 +12,8 @@ import {
   searchKeymap,
 } from "../vendor/codemirror.js";
 import { nonce } from "./dom.js";
+import { LONGEST_WRAPPED_LINE } from "./large/sizes.js";
 import { lineEndNote, lineEndsOf } from "./line_ends.js";
-
-/* Wrapping a line is work in proportion to its length; past this it would freeze the page. */
-const LONGEST_WRAPPED_LINE = 100_000;
 
 /** @param {string} text */
 function hasHugeLine(text) {
@@ -34,6 +32,7 @@ export class TextEditor {
     this.parent = parent;
     this.options = { label, placeholder, onChange, extensions };
     this.original = "";
+    this.replaced = false;
     this.lines = lineEndsOf("");
     this.view = new EditorView({ parent, state: this.#state("") });
     this.start = this.view.state.doc;
@@ -65,9 +64,17 @@ export class TextEditor {
   /** Replaces the text and forgets the undo history. @param {string} text */
   load(text) {
     this.original = text;
+    this.replaced = false;
     this.lines = lineEndsOf(text);
     this.view.setState(this.#state(text));
     this.start = this.view.state.doc;
+  }
+
+  /** Puts a text in place of what is here, as an edit. @param {string} text */
+  replace(text) {
+    this.load(text);
+    this.replaced = true;
+    this.options.onChange();
   }
 
   /** The text, byte for byte. @returns {string} */
@@ -79,7 +86,7 @@ export class TextEditor {
 
   /** Whether anything differs from what was loaded. */
   get edited() {
-    return !this.view.state.doc.eq(this.start);
+    return this.replaced || !this.view.state.doc.eq(this.start);
   }
 
   /** What to say about the line ends of this text; "" if nothing. */

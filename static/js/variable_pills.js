@@ -19,11 +19,15 @@ const unsetPill = Decoration.mark({ class: "cm-variable is-unset" });
 function decorate(view, unset) {
   const builder = new RangeSetBuilder();
   const { doc } = view.state;
-  const whole = doc.length <= READ_WHOLE;
-  const from = whole ? 0 : doc.lineAt(Math.max(0, view.viewport.from - AROUND)).from;
-  const to = whole ? doc.length : Math.min(doc.length, view.viewport.to + AROUND);
-  for (const { name, start, end } of placeholders(doc.sliceString(from, to, "\n"))) {
-    builder.add(from + start, from + end, unset.has(name) ? unsetPill : pill);
+  // Not the viewport: it may be one line of many megabytes.
+  const ranges = doc.length <= READ_WHOLE ? [{ from: 0, to: doc.length }] : view.visibleRanges;
+  let done = 0;
+  for (const range of ranges) {
+    const from = Math.max(done, range.from - AROUND);
+    done = Math.min(doc.length, range.to + AROUND);
+    for (const { name, start, end } of placeholders(doc.sliceString(from, done, "\n"))) {
+      builder.add(from + start, from + end, unset.has(name) ? unsetPill : pill);
+    }
   }
   return /** @type {import("../vendor/codemirror.js").DecorationSet} */ (builder.finish());
 }

@@ -5,6 +5,7 @@ import { CodeDialog } from "./code_dialog.js";
 import { afterQuiet, one } from "./dom.js";
 import { DraftKeeper } from "./draft_keeper.js";
 import { History } from "./history.js";
+import { home } from "./large/text_home.js";
 import { notice } from "./notices.js";
 import { Output } from "./output.js";
 import { showPane } from "./panes.js";
@@ -52,6 +53,7 @@ export class Workbench {
   }
 
   async start() {
+    home.open(this.promptId, this.version?.number ?? 0, this.saved);
     this.form.load(this.saved ?? newSpec(""), {});
     const draft = this.drafts.offer(this.version?.number ?? 0);
     if (draft) this.form.load(draft.spec ?? this.form.read(), draft.values);
@@ -113,6 +115,7 @@ export class Workbench {
    */
   async save(message) {
     clearToasts();
+    await this.form.send();
     const spec = this.form.refresh();
     const body = { spec, parent: this.version?.number ?? null, branch: this.branch, message };
     const answer = await create(`prompts/${this.promptId}/versions`, body, this.saveKey).catch((error) => {
@@ -131,7 +134,9 @@ export class Workbench {
   #saved(spec, answer) {
     const before = { branch: this.branch, wasHead: this.wasHead };
     this.version = { id: answer.id, number: answer.number };
-    this.saved = spec;
+    this.saved = home.settled(spec);
+    home.open(this.promptId, answer.number, this.saved);
+    this.form.settle();
     this.branch = answer.branch;
     history.replaceState(null, "", `/prompts/${this.promptId}/versions/${answer.number}/`);
     this.drafts.forget();

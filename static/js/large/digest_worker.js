@@ -1,0 +1,35 @@
+/* Worker: reads a file in pieces. Answers how far it is, then what the file is, or where it is no text. */
+import { names } from "../template.js";
+import { Sha256 } from "./sha256.js";
+import { TextScan } from "./text_scan.js";
+
+const PIECE = 1024 * 1024;
+
+/**
+ * @param {Blob} file
+ * @param {(done: number) => void} onProgress
+ */
+async function examine(file, onProgress) {
+  const hash = new Sha256();
+  const scan = new TextScan();
+  const start = new Uint8Array(await file.slice(0, 2).arrayBuffer());
+  for (let at = 0; at < file.size && scan.wrong < 0; at += PIECE) {
+    const piece = new Uint8Array(await file.slice(at, at + PIECE).arrayBuffer());
+    scan.feed(piece);
+    hash.update(piece);
+    onProgress(Math.min(at + PIECE, file.size));
+  }
+  scan.end();
+  const { bytes, lines, longest, index, wrong, newlines } = scan;
+  const isUtf16 = (start[0] === 0xff && start[1] === 0xfe) || (start[0] === 0xfe && start[1] === 0xff);
+  if (wrong >= 0) return { wrong, line: newlines + 1, isUtf16 };
+  return { sha256: hash.digest(), bytes, lines, longest, index, variables: names(await file.text()) };
+}
+
+addEventListener("message", async ({ data }) => {
+  try {
+    postMessage({ done: await examine(data.file, (read) => postMessage({ read })) });
+  } catch (error) {
+    postMessage({ failed: /** @type {Error} */ (error).message });
+  }
+});
