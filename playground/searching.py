@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.contrib.postgres.search import SearchQueryField, SearchVectorField
-from django.db import connection
+from django.db import DatabaseError, connection, transaction
 from django.db.models import BooleanField, F, Func, Q, QuerySet, TextField, Value, Window
 from django.db.models.functions import Concat, Lower, RowNumber
 
@@ -80,11 +80,26 @@ def read_query(typed: str) -> Query:
     if not typed:
         return Query(typed="", parsed="")
     words = plain_words(typed).encode("utf-8")[:MAX_QUERY_BYTES].decode("utf-8", "ignore")
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT websearch_to_tsquery('simple', %s)::text", [words])
-        (parsed,) = cursor.fetchone()
-    unfinished = typed[-1].isalnum() and parsed.endswith("'")
-    return Query(typed=typed, parsed=f"{parsed}:*" if unfinished else parsed)
+    return Query(typed=typed, parsed=_unfinished(words, _parse(words)))
+
+
+def _parse(words: str) -> str:
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT websearch_to_tsquery('simple', %s)::text", [words])
+            return str(cursor.fetchone()[0])
+    except DatabaseError:  # too many operators in a row, for one
+        return ""
+
+
+def _unfinished(words: str, parsed: str) -> str:
+    """The last word as the beginning of one; a compound is there as a whole (`'foo-ba' <-> 'foo' <-> 'ba'`) as well."""
+    if not parsed.endswith("'") or not words[-1:].isalnum():
+        return parsed
+    last = words.rsplit(maxsplit=1)[-1]
+    if "-" in last.lstrip("-"):
+        parsed = parsed.replace(f"'{last}' <->", f"'{last}':* <->")
+    return f"{parsed}:*"
 
 
 def matching(prompts: PromptQuerySet, query: Query) -> PromptQuerySet:
