@@ -7,7 +7,7 @@ against fixed chains, stars and the two well-known version control systems, this
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -19,6 +19,8 @@ CUT = 0.75
 HOP_BYTES = 32 * 1024 * 1024
 FEWEST_HOPS, MOST_HOPS = 4, 32
 SMALLEST_UNIT = 512
+#: A rewrite fits nowhere; this bounds what finding that out costs.
+MOST_TRIES = 6
 
 Key = TypeVar("Key")
 
@@ -47,23 +49,51 @@ def unit(whole_length: int) -> int:
     return max(SMALLEST_UNIT, whole_length // 512)
 
 
-def tries(path: Sequence[Base[Key]], byte_length: int) -> list[Base[Key]]:
-    """The bases to try for a text of `byte_length`, best first: deepest, middle, root.
+def room(base: Base[Key], *, whole_length: int) -> int:
+    """How many bytes of deltas a base may still take; `whole_length`: the stored size of the whole copy at the root."""
+    return BUDGET * max(base.stored_length, unit(whole_length)) - base.used
 
-    `path` leads from the whole copy down. Three tries bound the cost of saving a rewrite, which fits nowhere.
+
+@dataclass(frozen=True, kw_only=True)
+class Placed(Generic[Key]):
+    """`serves`: whether the new text is a base for later ones."""
+
+    base: Base[Key]
+    serves: bool
+
+
+def place(path: Sequence[Base[Key]], byte_length: int, *, measure: Callable[[Base[Key]], int]) -> Placed[Key] | None:
+    """The deepest base of `path` (whole copy first) that may take a text of `byte_length`; None: store it whole.
+
+    `measure` answers the length of the delta against a base and is called MOST_TRIES times at most. A base without
+    room for what was measured further down is passed over: the farther a base, the larger the delta, so it would be
+    refused as well. That keeps the rule of trying level by level at about one encoding a save.
     """
     allowed = [base for base in path if base.depth < hop_cap(byte_length)]
     if not allowed:
-        return []
-    picks = [allowed[-1], allowed[(len(allowed) - 1) // 2], allowed[0]]
-    return list(dict.fromkeys(picks))
+        return None
+    root, deepest, whole_length = allowed[0], allowed[-1], path[0].stored_length
+    needed, tried = 1, 0
+    for base in reversed(allowed):
+        if room(base, whole_length=whole_length) < needed:
+            continue
+        tried += 1
+        at = root if tried == MOST_TRIES else base
+        length = measure(at)
+        if fits(at, length, whole_length=whole_length):
+            moved_up = at is not deepest
+            return Placed(base=at, serves=is_base(delta_length=length, whole_length=whole_length, moved_up=moved_up))
+        if tried == MOST_TRIES:
+            return None
+        needed = max(needed, length)
+    return None
 
 
 def fits(base: Base[Key], delta_length: int, *, whole_length: int) -> bool:
     """Whether a delta may be stored on `base`; `whole_length` is the stored size of the whole copy at the root."""
     if base.depth == 0 and delta_length > CUT * whole_length:
         return False
-    return base.used + delta_length <= BUDGET * max(base.stored_length, unit(whole_length))
+    return delta_length <= room(base, whole_length=whole_length)
 
 
 def is_base(*, delta_length: int, whole_length: int, moved_up: bool) -> bool:

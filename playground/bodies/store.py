@@ -90,29 +90,24 @@ def _place_near(prompt: Prompt, text: Text) -> tuple[codec.Encoded, placement.Ba
         return None
     chain = chains.with_bases([near.pk])
     path = _path(chain)
-    whole_length = chain[0].stored_length
-    candidates = placement.tries(path, len(text.data))
     try:
-        bases = chains.decode_all(chain, {base.key for base in candidates})
+        texts = chains.decode_all(chain, {base.key for base in path})
     except StorageUnavailable:
         # A damaged base must not keep anybody from saving; and if the store is down, storing the whole copy says so.
         return None
-    for base in candidates:
-        if len(bases[base.key]) < codec.MIN_BASE_BYTES:
-            continue
-        encoded = codec.encode_delta(text.data, bases[base.key])
-        length = len(encoded.data)
-        if placement.fits(base, length, whole_length=whole_length):
-            serves = placement.is_base(
-                delta_length=length, whole_length=whole_length, moved_up=base is not candidates[0]
-            )
-            return encoded, base, serves
-    return None
+    encoded: dict[uuid.UUID, codec.Encoded] = {}
+
+    def measure(base: placement.Base[uuid.UUID]) -> int:
+        encoded[base.key] = codec.encode_delta(text.data, texts[base.key])
+        return len(encoded[base.key].data)
+
+    placed = placement.place(path, len(text.data), measure=measure)
+    return (encoded[placed.base.key], placed.base, placed.serves) if placed else None
 
 
 def _path(chain: Sequence[Body]) -> list[placement.Base[uuid.UUID]]:
     """The bases of a chain, whole copy first, with what is stored on each."""
-    serving = [body for body in chain if body.is_base]
+    serving = [body for body in chain if body.is_base and body.byte_length >= codec.MIN_BASE_BYTES]
     sums = (
         Body.objects.filter(base_id__in=[body.pk for body in serving])
         .values_list("base_id")

@@ -25,15 +25,36 @@ def test_hops_at_the_sizes_people_have() -> None:
     assert [placement.hop_cap(size) for size in (10_000, 1_000_000, 2**20, 4 * 2**20, 20_000_000)] == [32, 32, 32, 8, 4]
 
 
-@given(st.integers(0, 40), lengths)
-def test_at_most_three_bases_are_tried_and_none_too_deep(count: int, length: int) -> None:
-    path = [base(depth) for depth in range(count)]
-    tried = placement.tries(path, length)
-    assert len(tried) <= 3
-    assert len(set(tried)) == len(tried)
-    assert all(each.depth < placement.hop_cap(length) for each in tried)
-    if path:
-        assert tried[-1].depth == 0 or len(tried) == 1
+@given(st.lists(st.integers(0, 2000), max_size=40), lengths, st.integers(1, 3000))
+def test_few_deltas_are_measured_and_none_too_deep(used: list[int], length: int, delta: int) -> None:
+    path = [base(depth, used=used_there) for depth, used_there in enumerate(used)]
+    measured: list[Base[str]] = []
+
+    def measure(at: Base[str]) -> int:
+        measured.append(at)
+        return delta
+
+    placed = placement.place(path, length, measure=measure)
+    assert len(measured) <= placement.MOST_TRIES
+    assert all(each.depth < placement.hop_cap(length) for each in measured)
+    if placed:
+        assert placed.base == measured[-1]
+        assert placement.fits(placed.base, delta, whole_length=path[0].stored_length)
+
+
+@given(st.lists(st.integers(0, 2000), min_size=1, max_size=25), st.integers(1, 3000))
+def test_passing_over_full_bases_decides_as_trying_level_by_level_does(used: list[int], delta: int) -> None:
+    path = [base(depth, used=used_there) for depth, used_there in enumerate(used)]
+    fitting = [each for each in path if placement.fits(each, delta, whole_length=1000)]
+    placed = placement.place(path, 1000, measure=lambda at: delta)
+    assert (placed.base if placed else None) == (fitting[-1] if fitting else None)
+
+
+def test_what_was_refused_further_down_is_a_base_where_it_ends_up() -> None:
+    path = [base(0), base(1, stored=600, used=1790)]
+    placed = placement.place(path, 1000, measure=lambda at: 100)
+    assert placed is not None
+    assert (placed.base.depth, placed.serves) == (0, True)
 
 
 @given(st.integers(0, 10_000_000), st.integers(0, 10_000_000), st.integers(0, 10_000_000), st.integers(0, 10_000_000))
