@@ -54,7 +54,7 @@ def freeze(*, author: User, prompt: Prompt, spec: specs.Spec, parent: Version | 
 
     frozen = specs.map_texts(spec.plain(), reference)
     _refuse_unknown(prompt, referenced)
-    near = _in_their_place(frozen, parent.frozen if parent else None)
+    near = in_their_place(frozen, parent.frozen if parent else None)
     return Frozen(
         spec=json.dumps(frozen, ensure_ascii=False, separators=(",", ":")),
         digest=hashlib.sha256(rfc8785.dumps(frozen)).digest(),
@@ -96,7 +96,7 @@ def _no_such_upload() -> InvalidInput:
     return InvalidInput("There is no such upload, or it is not complete.", code="no_such_upload", field="spec")
 
 
-def _in_their_place(frozen: dict[str, Any], before: dict[str, Any] | None) -> dict[str, str]:
+def in_their_place(frozen: dict[str, Any], before: dict[str, Any] | None) -> dict[str, str]:
     """By SHA-256 of each new text: the one it replaces, found by aligning both lists of texts in wire order."""
     if before is None:
         return {}
