@@ -2,13 +2,15 @@ from __future__ import annotations
 
 from django.urls import path
 
-from playground import pages
+from playground import pages, version_pages
 
 urlpatterns = [
     path("", pages.home, name="home"),
     path("prompts/", pages.create_prompt, name="prompt-create"),
     path("prompts/<uuid:prompt_id>/", pages.workbench, name="prompt"),
     path("prompts/<uuid:prompt_id>/versions/<int:number>/", pages.workbench, name="prompt-version"),
+    path("prompts/<uuid:prompt_id>/compare/", version_pages.compare, name="prompt-compare"),
+    path("prompts/<uuid:prompt_id>/merge/", version_pages.merge, name="prompt-merge"),
     path("runs/", pages.runs, name="runs"),
     path("runs/<uuid:run_id>/", pages.run, name="run"),
 ]

@@ -6,10 +6,12 @@ const { version } = JSON.parse(readFileSync(`${root}node_modules/lucide-static/p
 
 /** Only what is used: name in the sprite is the name in Lucide. */
 const names = [
-  "activity", "archive", "archive-restore", "arrow-down", "arrow-up", "chevron-down", "circle-alert", "circle-check",
-  "code-xml", "copy", "download", "ellipsis", "file-text", "folder", "folder-input", "git-branch", "git-fork",
-  "history", "info", "key-round", "log-out", "monitor", "moon", "panel-left", "paperclip", "pencil", "play", "plus",
-  "save", "search", "settings-2", "square", "sun", "tag", "trash-2", "triangle-alert", "upload", "user-round", "x",
+  "activity", "archive", "archive-restore", "arrow-down", "arrow-left-right", "arrow-up", "chevron-down",
+  "chevrons-up-down", "circle-alert", "circle-check", "code-xml", "copy", "download", "ellipsis", "file-text",
+  "folder", "folder-input", "git-branch", "git-compare", "git-fork", "git-merge", "history", "info", "key-round",
+  "log-out", "monitor", "moon", "panel-left", "paperclip", "pencil", "pilcrow", "play", "plus", "redo-2",
+  "rotate-ccw", "save", "search", "settings-2", "square", "sun", "tag", "trash-2", "triangle-alert", "undo-2",
+  "upload", "user-round", "x",
 ];
 
 const symbols = names.map((name) => {

@@ -32,9 +32,9 @@ const NAMED = {
   "\u0085": "NEL",
 };
 /* A joiner between two emoji is part of what is seen. */
-const JOINED = /(?<=[\p{Extended_Pictographic}\ufe0f\u{1f3fb}-\u{1f3ff}])\u200d(?=\p{Extended_Pictographic})/u;
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const TOKENS = new RegExp(`${JOINED.source}|( +)|(\\t)|([\\u00a0\\u202f\\u2007]+)|(\\r)|([\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f${Object.keys(NAMED).join("")}])`, "gu");
+const JOINED = "(?<=\\p{Extended_Pictographic}|\\ufe0f|[\\u{1f3fb}-\\u{1f3ff}])\\u200d(?=\\p{Extended_Pictographic})";
+const CONTROLS = "[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]";
+const TOKENS = new RegExp(`${JOINED}|( +)|(\\t)|([\\u00a0\\u202f\\u2007]+)|(\\r)|(${CONTROLS}|${Object.keys(NAMED).join("|")})`, "gu");
 const ZEROS = 0x2400;
 
 /** @param {string} character */

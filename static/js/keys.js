@@ -10,7 +10,7 @@ import { openDialog } from "./dialog.js";
 /** @type {Binding[]} */
 const bindings = [];
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
-const NAMES = /** @type {Record<string, string>} */ ({ mod: isMac ? "⌘" : "Ctrl", enter: "Enter", shift: isMac ? "⇧" : "Shift", alt: isMac ? "⌥" : "Alt", slash: "/" });
+const NAMES = /** @type {Record<string, string>} */ ({ mod: isMac ? "⌘" : "Ctrl", enter: "Enter", shift: isMac ? "⇧" : "Shift", alt: isMac ? "⌥" : "Alt", slash: "/", arrowup: "↑", arrowdown: "↓", arrowleft: "←", arrowright: "→" });
 
 /**
  * @param {string} combination
@@ -31,7 +31,8 @@ export function keyNames(combination) {
 
 /** @param {KeyboardEvent} event */
 function combinationOf(event) {
-  const key = event.key.toLowerCase();
+  // With Option, a Mac types another character than the one on the key.
+  const key = event.altKey && /^Key[A-Z]$/.test(event.code) ? event.code.slice(3).toLowerCase() : event.key.toLowerCase();
   const parts = [];
   if (isMac ? event.metaKey : event.ctrlKey) parts.push("mod");
   if (event.altKey) parts.push("alt");

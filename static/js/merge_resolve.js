@@ -21,19 +21,25 @@ function shownMessage(message) {
  * @returns {Question[]}
  */
 export function questions(conflicts) {
-  return conflicts.flatMap((conflict) => {
-    const { place, kind } = conflict;
-    if (kind === "text") {
-      return conflict.chunks.flatMap((chunk, index) => {
-        if (chunk.theirs === null || chunk.theirs === undefined) return [];
-        return [{ key: `${place}#${index}`, conflict, chunk: index, base: chunk.base, ours: chunk.text, theirs: chunk.theirs, takesBoth: true, asJson: false }];
-      });
-    }
-    const sides = [conflict.base, conflict.ours, conflict.theirs].map((side) => (kind === "message" ? shownMessage(side) : side));
-    const [base, ours, theirs] = sides;
-    const takesBoth = kind === "message" && !!conflict.ours && !!conflict.theirs;
-    return [{ key: place, conflict, chunk: null, base, ours, theirs, takesBoth, asJson: !sides.every(isText) }];
+  return conflicts.flatMap((conflict) => (conflict.kind === "text" ? chunkQuestions(conflict) : [wholeQuestion(conflict)]));
+}
+
+/** @param {Conflict} conflict @returns {Question[]} */
+function chunkQuestions(conflict) {
+  return conflict.chunks.flatMap((chunk, index) => {
+    if (chunk.theirs === null || chunk.theirs === undefined) return [];
+    const { base, text: ours, theirs } = chunk;
+    return [{ key: `${conflict.place}#${index}`, conflict, chunk: index, base, ours, theirs, takesBoth: true, asJson: false }];
   });
+}
+
+/** @param {Conflict} conflict @returns {Question} */
+function wholeQuestion(conflict) {
+  const { place, kind } = conflict;
+  const sides = [conflict.base, conflict.ours, conflict.theirs].map((side) => (kind === "message" ? shownMessage(side) : side));
+  const [base, ours, theirs] = sides;
+  const takesBoth = kind === "message" && !!conflict.ours && !!conflict.theirs;
+  return { key: place, conflict, chunk: null, base, ours, theirs, takesBoth, asJson: !sides.every(isText) };
 }
 
 /** @param {string} ours @param {string} theirs */
@@ -86,6 +92,7 @@ function edited({ kind, base, ours, theirs }, text) {
  * @throws {SyntaxError} if an edited value has to be JSON and is not
  */
 export function resolved(merged, conflicts, choices) {
+  /** @type {Spec} */
   const spec = { ...merged, messages: [...merged.messages] };
   // From the last message on, so that the places of those before stay true.
   for (const conflict of [...conflicts].reverse()) {

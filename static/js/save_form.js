@@ -1,6 +1,7 @@
-/* The save form: what changed, a message proposed, Enter saves. */
-import { ApiError } from "./api.js";
+/* The save form: the difference open to see, a message proposed, Enter saves. */
+import { ApiError, call } from "./api.js";
 import { differences, proposedMessage } from "./changes.js";
+import { DiffView } from "./diff_view.js";
 import { openDialog } from "./dialog.js";
 import { one } from "./dom.js";
 
@@ -8,15 +9,19 @@ import { one } from "./dom.js";
 
 export class SaveForm {
   /**
+   * @param {string} promptId
    * @param {(message: string) => Promise<unknown>} save
    * @param {(error: unknown) => boolean} placeError shows an error in the editor, if it is about something there
    */
-  constructor(save, placeError) {
+  constructor(promptId, save, placeError) {
+    this.promptId = promptId;
     this.save = save;
     this.placeError = placeError;
     this.dialog = one("#save", document, HTMLDialogElement);
     this.form = one("[data-save-form]", this.dialog, HTMLFormElement);
     this.message = one("input[name=message]", this.form, HTMLInputElement);
+    this.diffBox = one("[data-save-diff]", this.form, HTMLElement);
+    this.diff = new DiffView(this.diffBox);
     this.busy = false;
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -29,16 +34,31 @@ export class SaveForm {
   }
 
   /**
-   * @param {Spec | null} saved
+   * @param {number} number of the version that is open; 0 before the first
+   * @param {Spec | null} saved what it holds
    * @param {Spec} current
    */
-  open(saved, current) {
+  open(number, saved, current) {
     const parts = differences(saved, current);
     this.message.value = proposedMessage(saved, current);
-    one("[data-save-changes]", this.form).textContent =
-      parts.length === 0 ? "Nothing differs from the saved version." : `${parts.join("; ")}.`;
+    this.#note(parts.length === 0 ? "Nothing differs from the saved version." : `${parts.join("; ")}.`);
+    this.diffBox.hidden = true;
     this.#say("");
     openDialog(this.dialog);
+    if (number && parts.length > 0) void this.#compare(number, current);
+  }
+
+  /** @param {string} text */
+  #note(text) {
+    one("[data-save-changes]", this.form).textContent = text;
+  }
+
+  /* The words are there at once; the difference takes their place as soon as the server has found it. */
+  async #compare(/** @type {number} */ number, /** @type {Spec} */ current) {
+    const body = { from: String(number), spec: current };
+    const diff = await this.diff.fetch(() => call(`prompts/${this.promptId}/diff`, { method: "POST", body }));
+    this.diffBox.hidden = !diff;
+    if (diff) this.#note(diff.equal ? "Nothing differs from the saved version." : "");
   }
 
   /** @param {string} text */

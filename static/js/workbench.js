@@ -1,12 +1,11 @@
 /* One prompt open for writing: its text, what is saved of it, and the run beside it. */
+import { versionPage } from "./addresses.js";
 import { ApiError, create, newKey } from "./api.js";
-import { BranchMenu } from "./branch_menu.js";
 import { CodeDialog } from "./code_dialog.js";
 import { afterQuiet, one } from "./dom.js";
 import { DraftKeeper } from "./draft_keeper.js";
-import { History } from "./history.js";
+import { HistoryDesk } from "./history_desk.js";
 import { home } from "./large/text_home.js";
-import { notice } from "./notices.js";
 import { Output } from "./output.js";
 import { showPane } from "./panes.js";
 import { queuedRun } from "./run_stream.js";
@@ -31,9 +30,6 @@ export class Workbench {
     this.version = page.version;
     /** What the open version holds; null before the first. @type {Spec | null} */
     this.saved = page.spec;
-    this.branch = "main";
-    /** Whether the open version was the head of its branch when the history was read. */
-    this.wasHead = false;
     this.isDirty = false;
     this.busy = false;
     this.form = new SpecForm(root, afterQuiet(() => this.#changed(), QUIET_MS));
@@ -42,10 +38,9 @@ export class Workbench {
       () => this.#draft(),
       () => this.#changed(),
     );
-    this.history = new History(one("[data-history]", root), page.prompt.id);
-    this.branches = new BranchMenu(page.prompt.id);
+    this.desk = new HistoryDesk(one("[data-history]", root, HTMLElement), page.prompt.id);
     this.output = new Output(one("[data-output]", root, HTMLElement), () => this.#paintRun());
-    this.saveForm = new SaveForm((message) => this.save(message), (error) => this.#placeError(error));
+    this.saveForm = new SaveForm(page.prompt.id, (message) => this.save(message), (error) => this.#placeError(error));
     this.code = new CodeDialog();
     // One key for one wish to save or run, so that trying again after a cut connection makes nothing twice.
     this.saveKey = newKey();
@@ -59,9 +54,10 @@ export class Workbench {
     if (draft) this.form.load(draft.spec ?? this.form.read(), draft.values);
     this.#changed();
     const models = this.form.fetchModels();
-    const asked = new URLSearchParams(location.search).get("run");
-    if (asked) await this.#openRun(asked);
-    await Promise.all([models, this.#loadHistory()]);
+    const asked = new URLSearchParams(location.search);
+    const run = asked.get("run");
+    if (run) await this.#openRun(run);
+    await Promise.all([models, this.desk.load(this.version?.number ?? 0, asked.get("branch") ?? "")]);
     this.#changed();
   }
 
@@ -69,15 +65,6 @@ export class Workbench {
   async #openRun(id) {
     showPane(this.root, "output");
     await this.output.open(id, this.version?.number).catch(toastError);
-  }
-
-  async #loadHistory() {
-    const number = this.version?.number ?? 0;
-    await this.history.load(number);
-    const at = this.history.branchAt(number);
-    if (at) this.branch = at;
-    this.wasHead = at !== "";
-    this.branches.show(at, this.history.branches);
   }
 
   #changed() {
@@ -106,7 +93,7 @@ export class Workbench {
 
   openSave() {
     if (document.querySelector("dialog[open]")) return;
-    this.saveForm.open(this.saved, this.form.refresh());
+    this.saveForm.open(this.version?.number ?? 0, this.saved, this.form.refresh());
   }
 
   /**
@@ -117,7 +104,7 @@ export class Workbench {
     clearToasts();
     await this.form.send();
     const spec = this.form.refresh();
-    const body = { spec, parent: this.version?.number ?? null, branch: this.branch, message };
+    const body = { spec, parent: this.version?.number ?? null, branch: this.desk.branch, message };
     const answer = await create(`prompts/${this.promptId}/versions`, body, this.saveKey).catch((error) => {
       if (error instanceof ApiError && error.status > 0) this.saveKey = newKey();
       throw error;
@@ -132,29 +119,16 @@ export class Workbench {
    * @param {{id: string, number: number, branch: string, forked: boolean}} answer
    */
   #saved(spec, answer) {
-    const before = { branch: this.branch, wasHead: this.wasHead };
+    const before = { branch: this.desk.branch, wasHead: this.desk.wasHead };
     this.version = { id: answer.id, number: answer.number };
     this.saved = home.settled(spec);
     home.open(this.promptId, answer.number, this.saved);
     this.form.settle();
-    this.branch = answer.branch;
-    history.replaceState(null, "", `/prompts/${this.promptId}/versions/${answer.number}/`);
+    history.replaceState(null, "", versionPage(this.promptId, answer.number));
     this.drafts.forget();
     this.#changed();
     if (!answer.forked) toast(`Saved as version ${answer.number}`);
-    void this.#loadHistory().then(() => answer.forked && this.#tellForked(before, answer));
-  }
-
-  /**
-   * @param {{branch: string, wasHead: boolean}} before the branch that was asked for
-   * @param {{number: number, branch: string}} answer
-   */
-  #tellForked(before, answer) {
-    const head = this.history.branches.find(({ name }) => name === before.branch)?.head;
-    const reason = before.wasHead ? `Somebody saved version ${head} first` : `${before.branch} is already at version ${head}`;
-    const text = `${reason}; yours is kept as version ${answer.number} on branch ${answer.branch}.`;
-    const open = () => location.assign(`/prompts/${this.promptId}/versions/${head}/`);
-    notice(text, { tone: "warn", name: "forked", actions: head ? [{ label: `Open version ${head}`, action: open }] : [] });
+    void this.desk.load(answer.number).then(() => answer.forked && this.desk.tellForked(before, answer));
   }
 
   /**
@@ -197,7 +171,7 @@ export class Workbench {
       throw error;
     });
     this.runKey = newKey();
-    history.replaceState(null, "", `/prompts/${this.promptId}/versions/${number}/?run=${answer.id}`);
+    history.replaceState(null, "", versionPage(this.promptId, number ?? 0, { run: answer.id }));
     showPane(this.root, "output");
     this.output.follow(queuedRun(answer.id, this.saved?.model, number));
   }

@@ -1,5 +1,6 @@
 /* The workbench: wires the panes together. */
 import { one, pageData } from "../dom.js";
+import { showSaid } from "../flash.js";
 import { bindKey } from "../keys.js";
 import { bindPanes } from "../panes.js";
 import { bindRename } from "../rename_form.js";
@@ -18,4 +19,5 @@ one("[data-get-code]").addEventListener("click", () => void bench.getCode());
 bindKey("mod+s", "Save a version", () => bench.openSave());
 bindKey("mod+enter", "Run", () => void bench.run());
 
+showSaid();
 bench.start().catch(toastError);
