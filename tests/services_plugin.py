@@ -96,6 +96,18 @@ def pytest_load_initial_conftests(args: list[str]) -> Generator[None]:
     return (yield)
 
 
+@pytest.hookimpl(trylast=True)  # the markers of the browser tests are set in the same hook
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests last: Playwright leaves an event loop running in its process, in which no asynchronous test can
+    run. And fault tests of the running application in one process, one after the other: they would kill it under
+    each other's hands (`--dist loadgroup`).
+    """
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    for item in items:
+        if item.get_closest_marker("faults") and "live_stack" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("live_stack"))
+
+
 def start_shared_services() -> None:
     run = Path(tempfile.mkdtemp(prefix="playground-tests-"))
     os.environ[RUN_VARIABLE] = str(run)
