@@ -146,8 +146,8 @@ def commit_unreferenced(*, prompt: Prompt, staged: StagedBody, now: dt.datetime)
 def hold(*, prompt_id: uuid.UUID, sha256s: Iterable[str], now: dt.datetime | None = None) -> None:
     """Put off the sweep of these texts, where no version names them yet: somebody is about to."""
     with transaction.atomic():
-        waiting = _waiting(prompt_id, sha256s)
-        Body.objects.filter(pk__in=waiting).update(unreferenced_since=now or timezone.now())
+        if waiting := _waiting(prompt_id, sha256s):
+            Body.objects.filter(pk__in=waiting).update(unreferenced_since=now or timezone.now())
 
 
 def link(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> None:
@@ -156,7 +156,8 @@ def link(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> None:
     Raises Conflict if one is gone. It waits for a sweep that is removing one, and a sweep skips what it holds.
     """
     wanted = {bytes.fromhex(sha256) for sha256 in sha256s}
-    Body.objects.filter(pk__in=_waiting(prompt_id, sha256s)).update(unreferenced_since=None)
+    if waiting := _waiting(prompt_id, sha256s):
+        Body.objects.filter(pk__in=waiting).update(unreferenced_since=None)
     if Body.objects.filter(prompt_id=prompt_id, sha256__in=wanted).count() != len(wanted):
         raise Conflict(
             "A text of this version waited too long and was removed.",
