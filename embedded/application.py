@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Seconds that an open stream may go on after the stop signal.
 DRAIN_S = 4
 WORKER_THREADS = 16
+UPKEEP_THREADS = 2
 
 
 def local_address(host: str, port: int) -> str:
@@ -46,14 +47,11 @@ def web(*, host: str, port: int, environment: Mapping[str, str], after: tuple[st
 
 
 def worker(*, web_address: str, environment: Mapping[str, str], after: tuple[str, ...]) -> Service:
-    options = {"--pool": "threads", "--concurrency": str(WORKER_THREADS), "--loglevel": "INFO"}
+    """For runs: they wait for models, so many threads cost little."""
     return Service(
         name="worker",
         title="Worker",
-        # Alone in its cluster: there is nobody to mingle or gossip with, and both delay the start.
-        command=python(
-            "-m", "celery", "-A", "config", "worker", *_words(options), "--without-mingle", "--without-gossip"
-        ),
+        command=celery("celery", threads=WORKER_THREADS),
         environment=environment,
         probe=partial(worker_beats, f"{web_address}/readyz"),
         settles=True,  # after a quick restart the heartbeat of the last one is still there
@@ -63,6 +61,29 @@ def worker(*, web_address: str, environment: Mapping[str, str], after: tuple[str
         stop_within_s=7,
         rank=40,
     )
+
+
+def upkeep(*, environment: Mapping[str, str], after: tuple[str, ...]) -> Service:
+    """For sweeps and the packing of uploads, which long runs must not keep waiting."""
+    return Service(
+        name="upkeep",
+        title="Upkeep worker",
+        command=celery("upkeep", threads=UPKEEP_THREADS),
+        environment=environment,
+        probe=nothing,
+        settles=True,
+        after=after,
+        folder=ROOT,
+        stop_within_s=7,
+        rank=40,
+    )
+
+
+def celery(queue: str, *, threads: int) -> tuple[str, ...]:
+    """A worker of one queue. It has nobody to mingle or gossip with, and both would delay its start."""
+    options = {"--queues": queue, "--pool": "threads", "--concurrency": str(threads), "--loglevel": "INFO"}
+    name = ("--hostname", f"{queue}@%h", "--without-mingle", "--without-gossip")
+    return python("-m", "celery", "-A", "config", "worker", *_words(options), *name)
 
 
 def worker_beats(url: str) -> None:

@@ -16,8 +16,8 @@ from embedded.seaweedfs import REGION, access_key_id, seaweedfs, secret_access_k
 from embedded.service import PLAIN_VARIABLES, Job, Service
 from embedded.valkey import redis_url, valkey
 
-SERVICES = ("postgres", "valkey", "seaweedfs", "engine", "inference_backend", "web", "worker", "beat")
-APPLICATION = ("web", "worker", "beat")
+SERVICES = ("postgres", "valkey", "seaweedfs", "engine", "inference_backend", "web", "worker", "upkeep", "beat")
+APPLICATION = ("web", "worker", "upkeep", "beat")
 BUCKET = "playground"
 
 
@@ -256,6 +256,7 @@ def add_application(stack: Stack) -> None:
     stack.services += [
         application.web(host=options.host, port=options.port, environment=environment, after=behind),
         application.worker(web_address=stack.web_address, environment=environment, after=("web",)),
+        application.upkeep(environment=environment, after=("worker",)),
         application.beat(stack.folder, environment=environment, after=("worker",)),
     ]
     stack.jobs.append(

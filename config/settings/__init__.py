@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import environ
 from csp.constants import NONCE, NONE, SELF
+from kombu import Queue
 
 from config.settings.logs import logging_config
 
@@ -228,6 +229,14 @@ SPECTACULAR_SETTINGS = {
 # --- worker -------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_IGNORE_RESULT = True
+# Runs wait for models and may hold every thread of a worker for minutes. Sweeps (which find the runs of a dead worker)
+# and the packing of uploads have a queue of their own. A worker without `-Q` serves both.
+CELERY_TASK_QUEUES = [Queue("celery"), Queue("upkeep")]
+CELERY_TASK_DEFAULT_QUEUE = "celery"
+CELERY_TASK_ROUTES = {
+    "inference_client.tasks.send_run": {"queue": "celery"},
+    "*.tasks.*": {"queue": "upkeep"},
+}
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
