@@ -71,6 +71,7 @@ def workbench(request: HttpRequest, prompt_id: uuid.UUID, number: int | None = N
         "prompt": {"id": str(prompt.pk), "name": prompt.name, "description": prompt.description},
         "version": version and {"id": str(version.pk), "number": version.number, "message": version.message},
         "spec": version and freezing.thaw_small(version, most=INLINE_BYTES),
+        "branch": _branch_of(version, request.GET.get("branch", "")),
         "canChange": request.user.has_perm(access.CHANGE, prompt),
     }
     return render(
@@ -84,6 +85,14 @@ def _opened(prompt: Prompt, number: int | None) -> Version | None:
     heads = Branch.objects.filter(prompt=prompt, name=DEFAULT_BRANCH).values("head_id")
     versions = Version.objects.filter(prompt=prompt)
     return versions.filter(pk__in=heads).first() or versions.recent_first().first()
+
+
+def _branch_of(version: Version | None, asked: str) -> str:
+    """The branch that a save would go on with: the one asked for, or one whose head it is; "" for none."""
+    if asked or version is None:
+        return asked
+    names = sorted(version.heads.values_list("name", flat=True))
+    return DEFAULT_BRANCH if DEFAULT_BRANCH in names else next(iter(names), "")
 
 
 @login_required

@@ -1,23 +1,30 @@
 /*
- * Unsaved text, kept in this browser per person, prompt and base version until it is saved. A full store is not an
- * error that costs anybody their work: `keep` says whether it worked, and the page warns before it is left.
+ * Unsaved text, kept in this browser per person, prompt and base version: the copy that is there when the server is not. A
+ * full store is not an error that costs anybody their work: `keep` says whether it worked.
  */
 
 const PREFIX = "draft";
 const OLDEST_MS = 60 * 24 * 3600 * 1000;
 
-/** @typedef {{base: number, spec: import("./spec.js").Spec | null, values: Record<string, string>, keptAt: string}} Draft */
+/**
+ * @typedef {{
+ *   base: number, spec: import("./spec.js").Spec | null, values: Record<string, string>, files: Record<string, any>,
+ *   keptAt: string, tab: string,
+ * }} Draft base: number of the version it was written on, 0 for none; tab: which one wrote it
+ */
+/** @typedef {Draft & {revision: number | null, synced: boolean}} Kept revision: of the server's draft it follows */
 
 export class Drafts {
   /**
    * @param {string} promptId
+   * @param {number} base
    * @param {string} [person]
    */
-  constructor(promptId, person = document.documentElement.dataset.user ?? "") {
-    this.key = `${PREFIX}:${person}:${promptId}`;
+  constructor(promptId, base, person = document.documentElement.dataset.user ?? "") {
+    this.key = `${PREFIX}:${person}:${promptId}:${base}`;
   }
 
-  /** @returns {Draft | null} */
+  /** @returns {Kept | null} */
   read() {
     try {
       return JSON.parse(localStorage.getItem(this.key) ?? "null");
@@ -27,11 +34,11 @@ export class Drafts {
   }
 
   /**
-   * @param {Omit<Draft, "keptAt">} draft
+   * @param {Kept} draft
    * @returns {boolean} whether it could be kept
    */
   keep(draft) {
-    const text = JSON.stringify({ ...draft, keptAt: new Date().toISOString() });
+    const text = JSON.stringify(draft);
     return this.#write(text) || (forgetOldest(this.key) && this.#write(text));
   }
 
@@ -54,12 +61,13 @@ export class Drafts {
   }
 }
 
-/* Makes room: drafts that nobody touched for two months. */
+/* Makes room: drafts that the server has, then those that nobody touched for two months. */
 function forgetOldest(/** @type {string} */ except) {
   let freed = false;
   for (const key of Object.keys(localStorage).filter((name) => name.startsWith(`${PREFIX}:`) && name !== except)) {
-    const keptAt = /"keptAt":"([^"]+)"/.exec(localStorage.getItem(key) ?? "")?.[1];
-    if (keptAt && Date.now() - Date.parse(keptAt) < OLDEST_MS) continue;
+    const text = localStorage.getItem(key) ?? "";
+    const keptAt = /"keptAt":"([^"]+)"/.exec(text)?.[1];
+    if (!text.endsWith('"synced":true}') && keptAt && Date.now() - Date.parse(keptAt) < OLDEST_MS) continue;
     localStorage.removeItem(key);
     freed = true;
   }

@@ -15,7 +15,7 @@ import { SpecForm } from "./spec_form.js";
 import { clearToasts, toast, toastError } from "./toast.js";
 
 /** @typedef {import("./spec.js").Spec} Spec */
-/** @typedef {{prompt: {id: string, name: string}, version: {id: string, number: number} | null, spec: Spec | null, canChange: boolean}} Page */
+/** @typedef {{prompt: {id: string, name: string}, version: {id: string, number: number} | null, spec: Spec | null, canChange: boolean, branch?: string}} Page */
 
 const QUIET_MS = 120;
 
@@ -33,11 +33,14 @@ export class Workbench {
     this.isDirty = false;
     this.busy = false;
     this.form = new SpecForm(root, afterQuiet(() => this.#changed(), QUIET_MS));
-    this.drafts = new DraftKeeper(
-      page.prompt.id,
-      () => this.#draft(),
-      () => this.#changed(),
-    );
+    const place = { branch: page.branch ?? "", number: page.version?.number ?? 0 };
+    this.drafts = new DraftKeeper(page.prompt.id, place, {
+      current: () => this.#draft(),
+      settle: () => this.#changed(),
+      load: (draft) => this.#loadDraft(draft),
+      isUnsent: () => this.form.isUnsent,
+      send: () => this.form.send(),
+    });
     this.desk = new HistoryDesk(one("[data-history]", root, HTMLElement), page.prompt.id);
     this.output = new Output(one("[data-output]", root, HTMLElement), () => this.#paintRun());
     this.saveForm = new SaveForm(page.prompt.id, (message) => this.save(message), (error) => this.#placeError(error));
@@ -50,9 +53,10 @@ export class Workbench {
   async start() {
     home.open(this.promptId, this.version?.number ?? 0, this.saved);
     this.form.load(this.saved ?? newSpec(""), {});
-    const draft = this.drafts.offer(this.version?.number ?? 0);
-    if (draft) this.form.load(draft.spec ?? this.form.read(), draft.values);
+    const draft = this.drafts.offer();
+    if (draft) this.#loadDraft(draft);
     this.#changed();
+    void this.drafts.meet();
     const models = this.form.fetchModels();
     const asked = new URLSearchParams(location.search);
     const run = asked.get("run");
@@ -75,7 +79,14 @@ export class Workbench {
   }
 
   #draft() {
-    return { base: this.version?.number ?? 0, spec: this.isDirty ? this.form.read() : null, values: this.form.values };
+    const spec = this.isDirty ? this.form.read() : null;
+    return { base: this.version?.number ?? 0, spec, values: this.form.values, files: spec ? home.filesOf(spec) : {} };
+  }
+
+  /** @param {import("./drafts.js").Draft} draft */
+  #loadDraft(draft) {
+    Object.assign(home.files, draft.files);
+    this.form.load(draft.spec ?? this.saved ?? newSpec(""), draft.values);
   }
 
   #paintSaved() {
@@ -91,8 +102,11 @@ export class Workbench {
     button.setAttribute("aria-disabled", String(this.output.isRunning || this.busy));
   }
 
-  openSave() {
+  async openSave() {
     if (document.querySelector("dialog[open]")) return;
+    // What differs can be shown once the server has the large texts.
+    if (this.form.isUnsent) await this.form.send().catch(toastError);
+    if (this.form.isUnsent || document.querySelector("dialog[open]")) return;
     this.saveForm.open(this.version?.number ?? 0, this.saved, this.form.refresh());
   }
 
@@ -125,7 +139,7 @@ export class Workbench {
     home.open(this.promptId, answer.number, this.saved);
     this.form.settle();
     history.replaceState(null, "", versionPage(this.promptId, answer.number));
-    this.drafts.forget();
+    void this.drafts.saved({ branch: answer.branch, number: answer.number });
     this.#changed();
     if (!answer.forked) toast(`Saved as version ${answer.number}`);
     void this.desk.load(answer.number).then(() => answer.forked && this.desk.tellForked(before, answer));

@@ -171,17 +171,25 @@ export class RowView {
     const room = this.scroller.clientHeight + this.rowHeight * 2;
     let height = 0;
     let count = 0;
-    for (let at = first; at < rows && height < room && count < MOST_ROWS; at += 1, count += 1) {
+    for (let at = first; at < rows && count < MOST_ROWS; at += 1, count += 1) {
+      // What wraps is guessed, then measured when the guess says that the view is full.
+      if (height >= room && wraps) height = this.#heightOfFirst(count);
+      if (height >= room) break;
       const content = row(at);
       this.#paintRow(this.#element(count), content, at);
       height += this.rowHeight * (wraps ? Math.max(1, Math.ceil((content.text?.length ?? 0) / columns)) : 1);
-      // A row that wraps has more lines than this guess, never fewer: the view is always filled.
     }
     while (this.rows.childElementCount > count) this.rows.lastElementChild?.remove();
     this.drawn = first;
     const past = (this.position - first) * this.#heightOf(first);
     this.rows.style.setProperty("transform", `translateY(${-past}px)`);
     this.rows.classList.toggle("is-wrapped", wraps);
+  }
+
+  /** @param {number} count */
+  #heightOfFirst(count) {
+    const last = this.rows.children[count - 1];
+    return last.getBoundingClientRect().bottom - this.rows.getBoundingClientRect().top;
   }
 
   /** @param {number} place @returns {HTMLElement} */

@@ -55,6 +55,12 @@ class TextHome {
     return text?.of ? this.variablesOf(text.of) : [];
   }
 
+  /** What is known of the uploads that a spec names. @param {Record<string, any>} spec */
+  filesOf(spec) {
+    const ids = textsOf(spec).flatMap((text) => (isUpload(text) && this.files[text.upload] ? [text.upload] : []));
+    return Object.fromEntries(ids.map((id) => [id, this.files[id]]));
+  }
+
   /** @param {any} text @returns {number} bytes of a text that is not in the page */
   bytesOf(text) {
     if (isUpload(text)) return this.files[text.upload]?.bytes ?? 0;

@@ -2,8 +2,9 @@
  * A place for one text of a spec, whatever its size: an editor for what is short, a card for a file on its way, a
  * window on a large text that is saved. Reads as a string, or as the reference that names the text.
  */
+import { ApiError } from "../api.js";
 import { el } from "../dom.js";
-import { notice } from "../notices.js";
+import { dropNotice, notice } from "../notices.js";
 import { TextEditor } from "../text_editor.js";
 import { toast } from "../toast.js";
 import { bindDropping, pickFile } from "./dropping.js";
@@ -39,6 +40,8 @@ export class TextSlot {
     this.unsent = 0;
     /** The file on its way. @type {{promise: Promise<void>, stop: AbortController} | null} */
     this.sending = null;
+    /** The edited text on its way. @type {Promise<void> | null} */
+    this.delivery = null;
     bindDropping(parent, { onFile: (file) => this.take(file, file.name), onText: (text) => this.#pasted(text) });
   }
 
@@ -116,7 +119,8 @@ export class TextSlot {
     const reader = new TextWindow(source, this.options.label);
     const actions = reader.element.querySelector("[data-reader-actions]");
     for (const [label, action] of /** @type {const} */ ([[`Edit ${sizeWords(source.bytes)}`, () => void this.#edit(source)], ["Replace…", () => this.pick()], ["Remove", () => this.#clear()]])) {
-      const button = el("button", { class: "button button-small", type: "button" }, label);
+      const kind = label.startsWith("Edit") ? "" : " button-quiet";
+      const button = el("button", { class: `button button-small${kind}`, type: "button" }, label);
       button.addEventListener("click", action);
       actions?.append(button);
     }
@@ -284,7 +288,13 @@ export class TextSlot {
   /** Sends what is large and edited; afterwards `read` gives no {unsent}. Rejects if it cannot be sent. */
   async send() {
     if (this.sending) await this.sending.promise;
-    if (isUnsent(this.read())) await this.#sendEdited();
+    while (isUnsent(this.read())) {
+      // A draft and a save may both ask: the text is sent once.
+      this.delivery ??= this.#sendEdited().finally(() => {
+        this.delivery = null;
+      });
+      await this.delivery;
+    }
   }
 
   async #sendEdited() {
@@ -293,7 +303,7 @@ export class TextSlot {
     const card = new FileCard(this.options.label);
     const stop = new AbortController();
     const near = this.origin && isBody(this.origin) ? this.origin.body : undefined;
-    card.say("", [{ label: "Cancel", action: () => stop.abort(new Error("Sending the text was cancelled. Nothing was saved.")) }]);
+    card.say("", [{ label: "Cancel", action: () => stop.abort(new ApiError({ message: "Sending the text was cancelled. Nothing was saved.", code: "cancelled", status: 0 })) }]);
     this.other.replaceChildren(card.element);
     try {
       this.origin = await upload(file, { name: this.options.label, near, signal: stop.signal, onProgress: (part, done) => card.advance(part, done) });
@@ -305,6 +315,7 @@ export class TextSlot {
 
   /** The version was saved: uploads are texts of it now. */
   settle() {
+    dropNotice("replaced");
     if (this.origin) this.origin = home.settledText(this.origin);
     if (this.reference && isUpload(this.reference)) this.#refer(home.settledText(this.reference));
   }

@@ -14,6 +14,13 @@ const POLL_MS = 400;
 
 class CutError extends Error {}
 
+class UploadError extends ApiError {
+  /** @param {string} message */
+  constructor(message) {
+    super({ message, code: "upload_failed", status: 0 });
+  }
+}
+
 /** @param {number} ms @param {AbortSignal} signal */
 function pause(ms, signal) {
   return new Promise((resolve, reject) => {
@@ -37,10 +44,10 @@ function examine(file, onProgress, signal) {
   const worker = new Worker(address, { type: "module" });
   const answer = new Promise((resolve, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason));
-    worker.addEventListener("error", () => reject(new Error("The file could not be read in this browser.")));
+    worker.addEventListener("error", () => reject(new UploadError("The file could not be read in this browser.")));
     worker.addEventListener("message", ({ data }) => {
       if (data.read !== undefined) onProgress("read", data.read / Math.max(1, file.size));
-      if (data.failed) reject(new Error(`The file could not be read: ${data.failed}`));
+      if (data.failed) reject(new UploadError(`The file could not be read: ${data.failed}`));
       if (data.done) resolve(data.done);
     });
     worker.postMessage({ file });
@@ -48,7 +55,7 @@ function examine(file, onProgress, signal) {
   return answer.finally(() => worker.terminate()).then((found) => {
     if (found.wrong === undefined) return found;
     const why = found.isUtf16 ? "It looks like UTF-16; save it as UTF-8." : "Nothing was sent.";
-    throw new Error(`This is not UTF-8 text: byte ${found.wrong.toLocaleString()}, in line ${found.line.toLocaleString()}, belongs to no character. ${why}`);
+    throw new UploadError(`This is not UTF-8 text: byte ${found.wrong.toLocaleString()}, in line ${found.line.toLocaleString()}, belongs to no character. ${why}`);
   });
 }
 
@@ -80,7 +87,7 @@ function put(target, file, onProgress, signal) {
 
 /** @param {unknown} error */
 function isCut(error) {
-  return error instanceof CutError || (error instanceof ApiError && error.status === 0);
+  return error instanceof CutError || (error instanceof ApiError && error.code === "unreachable");
 }
 
 /**
@@ -101,7 +108,7 @@ async function complete(id, signal) {
     await pause(POLL_MS, signal);
     state = await call(`uploads/${id}`, { signal });
   }
-  if (state.status === "failed") throw new Error(`${state.error?.message ?? "The file could not be stored."} Send it again.`);
+  if (state.status === "failed") throw new UploadError(`${state.error?.message ?? "The file could not be stored."} Send it again.`);
   return state;
 }
 
@@ -122,7 +129,7 @@ async function attempt(done, file, { sha256 }, { onProgress, signal, near }) {
     const status = await put(done.upload, file, onProgress, signal);
     if (status === 403) done.upload = null;
     if (status === 403 || status >= 500) throw new CutError();
-    if (status >= 300) throw new Error(`The store refused the file (${status}). Nothing was saved.`);
+    if (status >= 300) throw new UploadError(`The store refused the file (${status}). Nothing was saved.`);
     done.sent = true;
   }
   onProgress("check", 1);
@@ -146,7 +153,7 @@ async function deliver(file, facts, options) {
       return done.upload.id;
     } catch (error) {
       if (signal.aborted || !isCut(error)) throw error;
-      if (tries >= MOST_TRIES) throw new Error("The store cannot be reached. Nothing was saved; try again.", { cause: error });
+      if (tries >= MOST_TRIES) throw new UploadError("The store cannot be reached. Nothing was saved; try again.");
       onProgress("wait", 0);
       await patience(tries, signal);
     }
@@ -160,7 +167,7 @@ async function deliver(file, facts, options) {
  * @returns {Promise<{upload: string}>}
  */
 export async function upload(file, { name, onProgress, signal, near }) {
-  if (file.size > MOST_BYTES) throw new Error(`${name} has ${sizeWords(file.size)}; a text may have ${sizeWords(MOST_BYTES)}.`);
+  if (file.size > MOST_BYTES) throw new UploadError(`${name} has ${sizeWords(file.size)}; a text may have ${sizeWords(MOST_BYTES)}.`);
   const facts = await examine(file, onProgress, signal);
   const id = await deliver(file, facts, { onProgress, signal, near });
   home.files[id] = { ...facts, name };

@@ -13,10 +13,10 @@ bindPanes(root);
 bindRename(page.prompt.id);
 const bench = new Workbench(root, page);
 
-one("[data-save]").addEventListener("click", () => bench.openSave());
+one("[data-save]").addEventListener("click", () => void bench.openSave());
 one("[data-run]").addEventListener("click", () => void bench.run());
 one("[data-get-code]").addEventListener("click", () => void bench.getCode());
-bindKey("mod+s", "Save a version", () => bench.openSave());
+bindKey("mod+s", "Save a version", () => void bench.openSave());
 bindKey("mod+enter", "Run", () => void bench.run());
 
 showSaid();
