@@ -105,7 +105,9 @@ class PreviewInput(serializers.Serializer[Any]):
 class PreviewOutput(serializers.Serializer[Any]):
     kind = serializers.CharField()
     name = serializers.CharField(allow_blank=True)
-    spec = serializers.DictField()
+    spec = serializers.JSONField()
+    tags = serializers.ListField(child=serializers.CharField())
+    labels = serializers.ListField(child=serializers.CharField(), help_text="Of the version, where it came from.")
     warnings = serializers.ListField(child=serializers.CharField(), help_text="What could not be carried over.")
 
 

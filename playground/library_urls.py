@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from django.urls import path
 
-from playground.api import copies, drafts, library
+from playground.api import copies, drafts, interchange, library
 
 PROMPT = "prompts/<uuid:prompt_id>"
 
 urlpatterns = [
     path("folders", library.FolderTree.as_view(), name="api-folders"),
     path("tags", library.TagList.as_view(), name="api-tags"),
+    path("prompts/import", interchange.Import.as_view(), name="api-prompts-import"),
+    path("prompts/import/preview", interchange.ImportPreview.as_view(), name="api-prompts-import-preview"),
+    path(f"{PROMPT}/export", interchange.Export.as_view(), name="api-prompt-export"),
     path(f"{PROMPT}/archive", library.Archive.as_view(), name="api-prompt-archive"),
     path(f"{PROMPT}/restore", library.Restore.as_view(), name="api-prompt-restore"),
     path(f"{PROMPT}/trash", library.Trash.as_view(), name="api-prompt-trash"),

@@ -1,8 +1,10 @@
 """Writes on prompts: one transaction each, no network call inside it, the object returned."""
 
+from playground.services.beginnings import fork_prompt, import_single
 from playground.services.branches import move_branch, redo_branch, start_branch, undo_branch
 from playground.services.drafts import drop_draft, keep_draft
-from playground.services.forks import fork_prompt
+from playground.services.exports import export_prompt
+from playground.services.imports import import_tree
 from playground.services.labels import move_label, remove_label
 from playground.services.library import archive_prompt, erase_prompt, restore_prompt, trash_prompt
 from playground.services.prompts import create_prompt, update_prompt
@@ -18,7 +20,10 @@ __all__ = [
     "create_prompt",
     "drop_draft",
     "erase_prompt",
+    "export_prompt",
     "fork_prompt",
+    "import_single",
+    "import_tree",
     "keep_draft",
     "move_branch",
     "move_label",

@@ -1,0 +1,152 @@
+"""Taking in a file with a whole tree: into a new prompt, or what is missing into an existing one.
+
+Texts are stored before the transaction that makes the versions. A new prompt waits in the trash until then: if the
+import dies half-way, the trash erases it in time, with its texts.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from accounts.models import User
+from core import effects, idempotency
+from core.errors import Conflict, DomainError, InvalidInput
+from playground import spec as specs
+from playground.bodies import store
+from playground.interchange import tree
+from playground.interchange.archive import Texts
+from playground.interchange.manifest import Manifest
+from playground.models import Body, Prompt, Version
+from playground.services import library
+from playground.services.grafting import graft
+from playground.services.lines import folder_path, line, tag_list
+from playground.services.search import INDEX_PROMPT
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImportedTree:
+    """`versions_made` is 0 if the prompt had them all."""
+
+    prompt: Prompt
+    versions_made: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ticket:
+    """The key of this call, to be tied to the prompt it makes or adds to."""
+
+    account_id: uuid.UUID
+    key: str | None
+    request: bytes
+
+    def earlier(self) -> ImportedTree | None:
+        found = idempotency.recall(account_id=self.account_id, scope="imports", key=self.key, request=self.request)
+        return ImportedTree(prompt=Prompt.objects.get(pk=found), versions_made=0) if found else None
+
+    def tie(self, prompt: Prompt) -> None:
+        """Raises Conflict if a twin of this call was faster: asked again, it is answered with the twin's prompt."""
+        if not idempotency.claim(
+            account_id=self.account_id, scope="imports", key=self.key, request=self.request, object_id=prompt.pk
+        ):
+            raise Conflict("The same call was made twice at once.", next_step="Send it again.")
+
+
+def import_tree(
+    *, actor: User, manifest: Manifest, texts: Texts, into: Prompt | None = None, idempotency_key: str | None = None
+) -> ImportedTree:
+    """Keep every version of a file, each hashed again; those that `into` has already are not made twice.
+
+    Raises InvalidInput (nothing is kept then), TooLarge, StorageUnavailable, IdempotencyKeyReused, Conflict.
+    """
+    nodes = tree.read_nodes(manifest.versions, known=texts.names())
+    lines = _checked_lines(manifest)
+    _check_json_texts(nodes, texts)
+    request = idempotency.fingerprint(into and into.pk, lines, [node.digest.hex() for node in nodes])
+    ticket = _Ticket(account_id=actor.pk, key=idempotency_key, request=request)
+    if earlier := ticket.earlier():
+        return earlier
+    if into is not None:
+        return _take_in(actor, into, nodes, manifest, texts, ticket)
+    prompt = Prompt.objects.create(owner=actor, trashed_at=timezone.now(), **lines)
+    try:
+        return _take_in(actor, prompt, nodes, manifest, texts, ticket)
+    except BaseException:
+        library.erase(prompt_id=prompt.pk, trashed_before=timezone.now())
+        raise
+
+
+def _checked_lines(manifest: Manifest) -> dict[str, Any]:
+    given = manifest.prompt
+    return {
+        "name": line("name", given.name),
+        "description": line("description", given.description, empty=True),
+        "tags": tag_list("tags", given.tags),
+        "folder": folder_path("folder", given.folder),
+    }
+
+
+def _check_json_texts(nodes: Sequence[tree.Node], texts: Texts) -> None:
+    """Tools and schemas are texts like others to the store, but a run reads them as JSON. Raises InvalidInput."""
+    wanted = {(field, name): node.entry.number for node in nodes for field, name in node.json_texts.items()}
+    for (field, name), number in wanted.items():
+        smallest = {"model": "x", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}]}
+        try:
+            specs.parse({**smallest, field: texts.read(name).decode("utf-8")})
+        except DomainError as error:
+            raise InvalidInput(f"Version {number}: {error.message}", code=error.code, field=field) from error
+
+
+def _take_in(
+    actor: User, prompt: Prompt, nodes: Sequence[tree.Node], manifest: Manifest, texts: Texts, ticket: _Ticket
+) -> ImportedTree:
+    stored: list[uuid.UUID] = []
+    try:
+        _store_texts(prompt, nodes, texts, stored)
+        made = _insert(actor, prompt, nodes, manifest, ticket)
+    except BaseException:
+        # No version names them, so they are swept in time, as the texts of an upload that nobody used.
+        Body.objects.filter(pk__in=stored).update(unreferenced_since=timezone.now())
+        raise
+    return ImportedTree(prompt=Prompt.objects.get(pk=prompt.pk), versions_made=len(made))
+
+
+def _store_texts(prompt: Prompt, nodes: Sequence[tree.Node], texts: Texts, stored: list[uuid.UUID]) -> None:
+    """Keep the texts that the prompt has not, oldest first, so that each can be a delta of the one it was made from."""
+    names = list(dict.fromkeys(name for node in nodes for name in node.names))
+    known, near = store.lengths(prompt_id=prompt.pk, sha256s=names), tree.near(nodes)
+    store.hold(prompt_id=prompt.pk, sha256s=names)
+    for name in names:
+        if name not in known:
+            staged = store.stage(prompt=prompt, texts=[store.Text(data=texts.read(name), near=near.get(name))])
+            store.commit(prompt=prompt, staged=staged)
+            stored += [body.body_id for body in staged]
+
+
+def _insert(
+    actor: User, prompt: Prompt, nodes: Sequence[tree.Node], manifest: Manifest, ticket: _Ticket
+) -> list[Version]:
+    """One transaction; again with the next numbers if somebody saved a version meanwhile."""
+    for _ in range(_ATTEMPTS):
+        try:
+            with transaction.atomic():
+                # Two imports into one prompt take turns, or each would make what the other one makes.
+                locked = Prompt.objects.select_for_update(no_key=True).get(pk=prompt.pk)
+                ticket.tie(locked)
+                shown = None if prompt.trashed_at else locked.trashed_at  # a new one waited in the trash for this
+                made = graft(actor=actor, prompt=locked, nodes=nodes, manifest=manifest)
+                store.link(prompt_id=prompt.pk, sha256s={name for node in nodes for name in node.names})
+                Prompt.objects.filter(pk=prompt.pk).update(trashed_at=shown, updated_at=timezone.now())
+                effects.enqueue(INDEX_PROMPT, str(prompt.pk))
+                return made
+        except IntegrityError as error:
+            if "version_number_once" not in str(error):
+                raise
+    raise Conflict("Too many people are saving this prompt at once.", next_step="Import it again.")
