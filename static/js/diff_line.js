@@ -38,15 +38,18 @@ function nodes(found, marked) {
 export function lineText(line, all) {
   const box = el("span", { class: "diff-text", dir: "auto" });
   const tag = line.op === "-" ? "del" : "ins";
-  const marked = (/** @type {Piece} */ piece) => isMarked(piece, all) || (piece.trailing && piece.kind !== "text" && line.op !== "=");
+  const trailing = (/** @type {Piece} */ piece) => piece.trailing && piece.kind !== "text" && line.op !== "=";
   if (line.column > 0) box.append(el("span", { class: "diff-aside" }, `… from character ${(line.column + 1).toLocaleString()}: `));
   const found = pieces(line.text, line.spans);
   for (let index = 0; index < found.length; ) {
     const { changed } = found[index];
     let end = index;
     while (end < found.length && found[end].changed === changed) end += 1;
-    const group = nodes(found.slice(index, end), marked);
-    box.append(...(changed ? [el(tag, {}, ...group)] : group));
+    const group = found.slice(index, end);
+    // Blanks between changed words are no news; a change that is nothing but blanks has to be seen.
+    const each = all || (changed && group.every((piece) => piece.kind !== "text"));
+    const shown = nodes(group, (piece) => isMarked(piece, each) || trailing(piece));
+    box.append(...(changed ? [el(tag, {}, ...shown)] : shown));
     index = end;
   }
   if (line.cut) box.append(el("span", { class: "diff-aside" }, " … a long line, cut here"));

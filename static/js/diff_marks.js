@@ -123,13 +123,13 @@ export function pieces(text, spans = []) {
 }
 
 /**
- * Whether a piece has its mark drawn: always for what cannot be seen at all, for blanks on demand or where they changed.
+ * Whether a piece has its mark drawn: always for what cannot be seen at all, for blanks only if `all` are.
  * @param {Piece} piece
  * @param {boolean} all
  */
 export function isMarked(piece, all) {
   if (piece.kind === "text") return false;
-  return all || piece.changed || piece.kind === "control" || piece.kind === "nbsp" || piece.kind === "cr";
+  return all || piece.kind === "control" || piece.kind === "nbsp" || piece.kind === "cr";
 }
 
 /**

@@ -9,7 +9,7 @@ import { toastError } from "./toast.js";
 /** @typedef {import("./diff_rows.js").Cell} Cell */
 /** @typedef {import("./diff_words.js").PartDiff} PartDiff */
 /** @typedef {(place: string) => Promise<string | null>} TextOf the text of the newer side; null if there is none */
-/** @typedef {{split: boolean, marks: boolean, textOf?: TextOf}} Look */
+/** @typedef {{split: boolean, marks: boolean, level: "h2" | "h3", textOf?: TextOf}} Look */
 
 const PORTION = 400;
 const WORDS = { "=": "", "-": "Removed: ", "+": "Added: " };
@@ -99,7 +99,7 @@ class Part {
 export function partSection(part, look) {
   const counts = partCounts(part);
   const state = part.state === "changed" ? "" : part.state;
-  const name = el("h3", {}, partName(part));
+  const name = el(look.level, {}, partName(part));
   const head = el("header", { class: "diff-head" }, name, state && el("span", { class: `chip is-${state === "added" ? "good" : "bad"}` }, state), el("span", { class: "faint" }, counts));
   const notes = partNotes(part).map((note) => el("p", { class: "diff-note" }, icon("info"), el("span", {}, note)));
   const shown = new Part(part, look);

@@ -11,12 +11,12 @@ const SLOW_MS = 200;
 export class DiffView {
   /**
    * @param {HTMLElement} root
-   * @param {{textOf?: import("./diff_part.js").TextOf, onShow?: () => void}} [options]
+   * @param {{textOf?: import("./diff_part.js").TextOf, level?: "h2" | "h3", onShow?: () => void}} [options] `level` of the parts' headings
    */
-  constructor(root, { textOf, onShow = () => {} } = {}) {
+  constructor(root, { textOf, level = "h3", onShow = () => {} } = {}) {
     this.root = root;
     this.onShow = onShow;
-    this.look = { split: false, marks: false, textOf };
+    this.look = { split: false, marks: false, level, textOf };
     /** @type {SpecDiff | null} */
     this.diff = null;
     this.asked = 0;

@@ -79,6 +79,9 @@ export function partNotes(part) {
 /** @param {PartDiff} part @returns {string} "+3 −1" in words */
 export function partCounts(part) {
   if (part.diff !== "changed") return "";
+  // A text that was not there is compared with the empty one, which counts as a line.
+  if (part.state === "added") return lines(part.added);
+  if (part.state === "removed") return lines(part.removed);
   return [part.added > 0 && `${lines(part.added)} added`, part.removed > 0 && `${lines(part.removed)} removed`].filter(Boolean).join(", ");
 }
 

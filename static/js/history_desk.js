@@ -117,11 +117,11 @@ export class HistoryDesk {
     const newest = this.model.node(head);
     const by = newest ? ` (${newest.author ?? "someone"}, ${relative(new Date(newest.created_at))})` : "";
     const actions = [
-      { label: `Open version ${head}`, action: () => this.#open(head) },
+      { label: `Open v${head}`, action: () => this.#open(head) },
       { label: "Compare", action: () => location.assign(comparePage(this.promptId, number, head)) },
-      { label: "Restore", action: () => this.actions.restore(number) },
+      { label: `Restore v${number}`, action: () => this.actions.restore(number) },
     ];
-    notice(`Version ${number} is not the newest on ${this.branch}: that is version ${head}${by}.`, { name: "older", actions });
+    notice(`This is not the newest on ${this.branch}: version ${head} is${by}.`, { name: "older", actions });
   }
 
   /** @param {number} number @param {MouseEvent} [event] */

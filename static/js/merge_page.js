@@ -2,6 +2,7 @@
 import { ApiError, call, create, newKey } from "./api.js";
 import { versionPage } from "./addresses.js";
 import { DiffView } from "./diff_view.js";
+import { placeName } from "./diff_words.js";
 import { el, one } from "./dom.js";
 import { sayNext } from "./flash.js";
 import { MergeQuestion } from "./merge_question.js";
@@ -58,13 +59,19 @@ export class MergePage {
   #show() {
     if (!this.merge) return;
     const names = { ours: this.page.ours.name, theirs: this.page.theirs.name };
-    this.asked = questions(this.merge.conflicts).map((question, index) => new MergeQuestion(question, index + 1, names, () => this.#changed()));
+    this.asked = questions(this.merge.conflicts).map((question, index) => new MergeQuestion(question, `${index + 1}. ${this.#name(question.conflict)}`, names, () => this.#changed()));
     const count = this.asked.length;
     const both = `Both come from version ${this.merge.base}.`;
     this.#say(count === 0 ? `${both} Nothing clashes: what each side changed is taken.` : `${both} ${count === 1 ? "One thing was" : `${count} things were`} changed differently on both sides. Choose for each; the rest merges by itself.`);
     one("[data-conflicts]", this.root).replaceChildren(...this.asked.map((each) => each.element));
     one("[data-merge-rest]", this.root, HTMLElement).hidden = false;
     this.#changed();
+  }
+
+  /** @param {import("./merge_resolve.js").Conflict} conflict */
+  #name({ place }) {
+    const index = /^messages\.(\d+)$/.exec(place)?.[1];
+    return placeName(place, index === undefined ? "" : this.merge?.spec.messages[Number(index)]?.role);
   }
 
   #changed() {
@@ -123,6 +130,7 @@ export class MergePage {
     const actions = one("[data-merge-instead]", this.root);
     const newer = Number(error.data.contains);
     actions.append(el("a", { class: "button", href: versionPage(promptId, newer) }, `Open version ${newer}`));
+    if (newer !== theirs.number) this.#say(`Version ${ours.number} already contains everything of version ${theirs.number}: there is nothing to merge.`);
     if (newer !== theirs.number || !branch) return;
     this.#say(`Version ${theirs.number} already contains everything of version ${ours.number}: ${branch} only has to move forward.`);
     const forward = el("button", { class: "button button-primary", type: "button" }, `Move ${branch} to version ${newer}`);

@@ -12,11 +12,11 @@ const ABSENT = { message: "Removed", field: "Not set", text: "" };
 export class MergeQuestion {
   /**
    * @param {Question} question
-   * @param {number} position from 1
+   * @param {string} title
    * @param {{ours: string, theirs: string}} names
    * @param {() => void} onChange
    */
-  constructor(question, position, names, onChange) {
+  constructor(question, title, names, onChange) {
     this.question = question;
     this.names = names;
     this.onChange = onChange;
@@ -25,14 +25,9 @@ export class MergeQuestion {
     this.choice = null;
     /** @type {TextEditor | null} */
     this.editor = null;
-    one("[data-conflict-title]", this.element).textContent = `${position}. ${placeName(question.conflict.place, this.#role)}`;
+    one("[data-conflict-title]", this.element).textContent = title;
     for (const side of /** @type {const} */ (["base", "ours", "theirs"])) this.#side(side);
     this.#choices();
-  }
-
-  get #role() {
-    const { kind, ours, theirs } = this.question.conflict;
-    return kind === "message" ? (ours ?? theirs)?.role : "";
   }
 
   /** @param {"base" | "ours" | "theirs"} side */
@@ -41,7 +36,7 @@ export class MergeQuestion {
     const text = this.#text(side);
     const panel = one(`[data-side="${side}"]`, this.element);
     const names = { base: "Before both", ours: this.names.ours, theirs: this.names.theirs };
-    one("h4", panel).replaceChildren(el("bdi", {}, names[side]));
+    one("h3", panel).replaceChildren(el("bdi", {}, names[side]));
     const absent = value === null || value === undefined || text === "";
     const words = value === "" ? "Empty" : ABSENT[this.question.conflict.kind] || "Nothing";
     const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}\n… ${(text.length - LONGEST_SHOWN).toLocaleString()} more characters` : text;

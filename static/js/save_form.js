@@ -50,7 +50,9 @@ export class SaveForm {
 
   /** @param {string} text */
   #note(text) {
-    one("[data-save-changes]", this.form).textContent = text;
+    const note = one("[data-save-changes]", this.form, HTMLElement);
+    note.textContent = text;
+    note.hidden = !text;
   }
 
   /* The words are there at once; the difference takes their place as soon as the server has found it. */

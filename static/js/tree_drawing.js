@@ -1,4 +1,4 @@
-/* The lines and dots of the tree, in one SVG behind the rows. Merges are dashed, heads are rings: never colour alone. */
+/* The lines and dots of the tree, in one SVG. Merges are dashed lines to a square, heads are rings: never colour alone. */
 import { colourOf, linesInSight, xOf, yOf } from "./tree_lanes.js";
 
 const SPACE = "http://www.w3.org/2000/svg";
@@ -20,6 +20,11 @@ function circle(x, y, radius) {
   return `M${x - radius} ${y}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0`;
 }
 
+/** @param {number} x @param {number} y @param {number} half */
+function square(x, y, half) {
+  return `M${x - half} ${y}l${half} ${-half}l${half} ${half}l${-half} ${half}z`;
+}
+
 /**
  * @param {SVGSVGElement} svg
  * @param {{model: import("./tree_model.js").TreeModel, edges: Edge[], grid: Grid, current: number}} tree
@@ -32,7 +37,8 @@ export function draw(svg, { model, edges, grid, current }, sight) {
     const node = model.nodes[row];
     const kind = node.parents.length > 1 ? "is-merge" : model.headsAt(node.number).length > 0 ? "is-head" : "is-plain";
     const key = `tree-dot lane-${colourOf(node.lane)} ${kind}`;
-    dots.set(key, (dots.get(key) ?? "") + circle(xOf(node.lane, grid), yOf(row, grid), DOT));
+    const [x, y] = [xOf(node.lane, grid), yOf(row, grid)];
+    dots.set(key, (dots.get(key) ?? "") + (kind === "is-merge" ? square(x, y, DOT + 1) : circle(x, y, DOT)));
   }
   const open = model.row(current);
   const ring = open >= sight.first && open < sight.last ? [shape("tree-ring", circle(xOf(model.nodes[open].lane, grid), yOf(open, grid), 2 * DOT))] : [];

@@ -4,9 +4,9 @@
 /** @typedef {{row: number, lane: number, most: number}} Grid px a row, px a lane, lanes drawn apart */
 
 const COLOURS = 8;
-const COMFORTABLE = 14;
+const COMFORTABLE = 12;
 const TIGHT = 7;
-const WIDTH = 98;
+const WIDTH = 84;
 
 /**
  * How wide a lane is, and how many are drawn apart: beyond that they share the last one.

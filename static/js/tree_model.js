@@ -110,25 +110,21 @@ export class TreeModel {
   }
 
   /**
-   * A version for who does not see the drawing.
+   * What the drawing and the chips say of a version, in words.
    * @param {Node} node
-   * @param {string} when
    */
-  describe(node, when) {
+  describe(node) {
     const heads = this.headsAt(node.number);
     const labels = this.labelsAt(node.number);
     const [parent, merged] = node.parents;
-    const siblings = (this.children.get(node.number) ?? []).length;
+    const children = (this.children.get(node.number) ?? []).length;
     const parts = [
-      `Version ${node.number}`,
-      node.message || "no message",
-      `${node.author ?? "someone"}, ${when}`,
       heads.length > 0 && `head of ${heads.join(" and ")}`,
       labels.length > 0 && `${labels.length > 1 ? "labels" : "label"} ${labels.join(", ")}`,
       this.lanes > 1 && `lane ${node.lane + 1} of ${this.lanes}`,
       merged !== undefined && `merges version ${merged} into version ${parent}`,
       merged === undefined && parent !== undefined && parent !== node.number - 1 && `from version ${parent}`,
-      siblings > 1 && `${siblings} versions follow it`,
+      children > 1 && `${children} versions follow it`,
     ];
     return parts.filter(Boolean).join("; ");
   }

@@ -1,6 +1,6 @@
 /* One version in the tree: number, what points at it, message, author, when. */
 import { el, icon } from "./dom.js";
-import { relative, timeElement } from "./time.js";
+import { timeElement } from "./time.js";
 
 /** @typedef {import("./tree_model.js").Node} Node */
 /** @typedef {import("./tree_model.js").TreeModel} TreeModel */
@@ -39,7 +39,6 @@ export function treeRow(node, model, { row, indent, top, isOpen, isMarked, isAct
     id: `version-${node.number}`,
     role: "option",
     "data-number": node.number,
-    "aria-label": model.describe(node, relative(new Date(node.created_at))),
     "aria-setsize": model.nodes.length,
     "aria-posinset": row + 1,
     "aria-selected": String(isMarked),
@@ -53,6 +52,7 @@ export function treeRow(node, model, { row, indent, top, isOpen, isMarked, isAct
     message,
     el("span", { class: "tree-author truncate", "data-initials": initials(author), title: author }, author),
     timeElement(node.created_at),
+    el("span", { class: "visually-hidden" }, model.describe(node)),
   );
   element.classList.toggle("is-active", isActive);
   element.style.setProperty("top", `${top}px`);

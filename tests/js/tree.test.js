@@ -56,22 +56,18 @@ test("what contains what is known, through merges too", () => {
   assert.ok(!tree.isAncestor(4, 5));
 });
 
-test("a version is said in words, lanes and merges included", () => {
-  assert.equal(
-    tree.describe(tree.nodes[0], "just now"),
-    "Version 6; m6; Ada, just now; head of main; lane 1 of 2; merges version 5 into version 4",
-  );
-  assert.match(tree.describe(tree.nodes[2], "now"), /label production/);
-  assert.match(tree.describe(tree.nodes[3], "now"), /from version 1/);
-  assert.match(tree.describe(tree.nodes[5], "now"), /2 versions follow it/);
+test("the drawing is said in words, lanes and merges included", () => {
+  assert.equal(tree.describe(tree.nodes[0]), "head of main; lane 1 of 2; merges version 5 into version 4");
+  assert.equal(tree.describe(tree.nodes[2]), "label production; lane 1 of 2; from version 2");
+  assert.match(tree.describe(tree.nodes[5]), /2 versions follow it/);
 });
 
 test("lines go from child to parent, in few paths", () => {
   const edges = edgesOf(tree);
   const grid = gridFor(tree.lanes);
   assert.equal(edges.length, 6);
-  assert.equal(pathOf(edges[0], grid), "M14 14V70");
-  assert.equal(pathOf(edges[1], grid), "M14 14C14 28 28 28 28 42V42");
+  assert.equal(pathOf(edges[0], grid), "M12 14V70");
+  assert.equal(pathOf(edges[1], grid), "M12 14C12 28 24 28 24 42V42");
   assert.deepEqual([...linesInSight(edges, { first: 0, last: 6 }, grid).keys()], ["0", "1m", "1"]);
   assert.deepEqual([...linesInSight(edges, { first: 4, last: 6 }, grid).keys()], ["0", "1"]);
 });

@@ -20,7 +20,7 @@ const textOf = async (/** @type {string} */ place) => {
   return textAt(await newer, place);
 };
 
-const view = new DiffView(root, { textOf, onShow: () => walk.restart() });
+const view = new DiffView(root, { textOf, level: "h2", onShow: () => walk.restart() });
 bindDiffBar(view);
 
 const swap = () => location.assign(comparePage(page.promptId, page.to ?? "", page.from ?? ""));
