@@ -34,7 +34,7 @@ test: $(VENV)/installed-dev
 	@if [ -d node_modules ]; then npm test --silent; else echo "Tests of the scripts skipped: no node_modules (npm ci)."; fi
 
 test-faults: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m faults $(ARGS)
+	$(BIN)/python -m pytest -n auto -m faults $(ARGS)
 
 check: $(VENV)/installed-dev check-scripts
 	$(BIN)/ruff format --check --quiet .
