@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Callable
 from typing import ClassVar
 
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,29 +21,27 @@ from playground.serializers import PromptOutput
 class _Place(APIView):
     put: ClassVar[Callable[..., Prompt]]
 
-    @extend_schema(request=None, responses=PromptOutput)
     def post(self, request: Request, prompt_id: uuid.UUID) -> Response:
         prompt = access.own_prompt_for(request.user, prompt_id)
         return Response(PromptOutput(type(self).put(prompt=prompt)).data)
 
 
-@extend_schema_view(
-    post=extend_schema(operation_id="prompts_archive", description="Out of the usual lists. Owner only.")
-)
+def _documented(operation_id: str, description: str) -> Callable[[type[_Place]], type[_Place]]:
+    call = extend_schema(operation_id=operation_id, description=description, request=None, responses=PromptOutput)
+    return extend_schema_view(post=call)
+
+
+@_documented("prompts_archive", "Out of the usual lists; otherwise as before. For its owner only.")
 class Archive(_Place):
     put = staticmethod(services.archive_prompt)
 
 
-@extend_schema_view(
-    post=extend_schema(operation_id="prompts_trash", description="Gone for everybody; erased in 30 days. Owner only.")
-)
+@_documented("prompts_trash", "Gone for everybody, and erased in 30 days. For its owner only.")
 class Trash(_Place):
     put = staticmethod(services.trash_prompt)
 
 
-@extend_schema_view(
-    post=extend_schema(operation_id="prompts_restore", description="Back from the archive or trash. Owner only.")
-)
+@_documented("prompts_restore", "Back into the usual lists, from the archive or the trash. For its owner only.")
 class Restore(_Place):
     put = staticmethod(services.restore_prompt)
 
@@ -68,7 +65,7 @@ class TagList(APIView):
 class Erasure:
     """DELETE of a prompt, for its view."""
 
-    @extend_schema(operation_id="prompts_erase", request=ConfirmInput, responses={204: OpenApiTypes.NONE})
+    @extend_schema(operation_id="prompts_erase", request=ConfirmInput, responses={204: None})
     def delete(self, request: Request, prompt_id: uuid.UUID) -> Response:
         """Erase a prompt in the trash for good: every version, draft and run, and its texts in the store."""
         prompt = access.own_prompt_for(request.user, prompt_id)
