@@ -36,7 +36,7 @@ def freeze(*, author: User, prompt: Prompt, spec: specs.Spec, parent: Version | 
     """Replace each text by its reference, noting which text of `parent` stood in its place.
 
     Raises InvalidInput for a reference to a text this prompt does not have, or to an upload that is not a complete one
-    of this author for this prompt.
+    of this author for this prompt. Raises StorageUnavailable if one has to be read and cannot.
     """
     data: list[bytes] = []
     referenced: set[str] = set()
@@ -54,7 +54,9 @@ def freeze(*, author: User, prompt: Prompt, spec: specs.Spec, parent: Version | 
 
     frozen = specs.map_texts(spec.plain(), reference)
     _refuse_unknown(prompt, referenced)
-    near = in_their_place(frozen, parent.frozen if parent else None)
+    before = parent.frozen if parent else None
+    _refuse_other_than_json(prompt, spec, frozen, before or {})
+    near = in_their_place(frozen, before)
     return Frozen(
         spec=json.dumps(frozen, ensure_ascii=False, separators=(",", ":")),
         digest=hashlib.sha256(rfc8785.dumps(frozen)).digest(),
@@ -125,6 +127,15 @@ def _refuse_unknown(prompt: Prompt, referenced: set[str]) -> None:
     """A hash from elsewhere answers like one that exists nowhere: naming a text is no way to obtain it."""
     if referenced and len(store.lengths(prompt_id=prompt.pk, sha256s=referenced)) != len(referenced):
         raise InvalidInput("This prompt has no text with that SHA-256.", code="no_such_body", field="spec")
+
+
+def _refuse_other_than_json(prompt: Prompt, spec: specs.Spec, frozen: dict[str, Any], before: dict[str, Any]) -> None:
+    """A text named where JSON belongs is read and checked like one given there, unless it was there before."""
+    for name in specs.JSON_FIELDS:
+        given = getattr(spec, name)
+        if given is not None and not isinstance(given, str) and frozen[name] != before.get(name):
+            sha256 = frozen[name]["body"]
+            specs.check_json(name, store.read(prompt_id=prompt.pk, sha256s=[sha256])[sha256])
 
 
 def thaw(version: Version) -> dict[str, Any]:

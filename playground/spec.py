@@ -74,7 +74,9 @@ def _verbatim(kind: type, what: str) -> Callable[[Json], Text]:
     """JSON that a person wrote is kept as written; given as JSON values, it is written out once, order kept."""
 
     def check(value: Json) -> Text:
-        if isinstance(value, dict) and set(value) <= {"body", "bytes"} and "body" in value:
+        if isinstance(value, dict) and (
+            set(value) == {"upload"} or (set(value) <= {"body", "bytes"} and "body" in value)
+        ):
             return _text(value)
         written = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
         try:
@@ -251,6 +253,18 @@ def parse(raw: Json, *, field: str = "spec") -> Spec:
     except rfc8785.CanonicalizationError as error:
         raise InvalidInput(f"A number here has no JSON form all readers agree on: {error}.", field=field) from error
     return spec
+
+
+#: The fields whose text is JSON that a person wrote, with what checks one that is given in full.
+JSON_FIELDS: dict[str, Callable[[Json], Text]] = {"tools": _named, "output_schema": _verbatim(dict, "object")}
+
+
+def check_json(name: str, text: str) -> None:
+    """Hold a text that a spec only refers to, to what is asked of one given in full. Raises InvalidInput."""
+    try:
+        JSON_FIELDS[name](text)
+    except PydanticCustomError as error:
+        raise InvalidInput(f"{error.message()}.".replace("..", "."), field=f"spec.{name}") from error
 
 
 class _Turns(Model):

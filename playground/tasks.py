@@ -9,9 +9,16 @@ from core.errors import StorageUnavailable
 from playground.services import library, packing, search, sweeping
 
 
-@shared_task(acks_late=True, ignore_result=True, autoretry_for=(StorageUnavailable,), retry_backoff=2, max_retries=4)
+@shared_task(
+    acks_late=True,
+    ignore_result=True,
+    autoretry_for=(StorageUnavailable, packing.Busy),
+    retry_backoff=1,
+    retry_backoff_max=30,
+    max_retries=10,
+)
 def pack_upload(upload_id: str) -> None:
-    """Check and store the bytes of an upload. If the store stays away, `resend_processing` asks again."""
+    """Check and store the bytes of an upload. If that stays impossible, `resend_processing` asks again."""
     packing.pack_upload(upload_id=uuid.UUID(upload_id))
 
 

@@ -5,11 +5,13 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from accounts.models import User
 from core.ids import new_id
+from playground.models.draft import Draft
 from playground.models.prompt import Prompt
 
 #: Of a text, and so of an upload. Base and text of a delta together must fit the largest window a decoder accepts.
@@ -24,6 +26,18 @@ class UploadQuerySet(models.QuerySet["Upload"]):
     def open(self) -> UploadQuerySet:
         """Those whose bytes are awaited or being read."""
         return self.filter(status__in=[Upload.Status.PENDING, Upload.Status.PROCESSING])
+
+    def in_a_draft(self) -> UploadQuerySet:
+        """Those that somebody's unsaved work names."""
+        return self.filter(self._in_a_draft())
+
+    def in_no_draft(self) -> UploadQuerySet:
+        return self.filter(~self._in_a_draft())
+
+    @staticmethod
+    def _in_a_draft() -> Exists:
+        written = Cast(OuterRef("pk"), models.TextField())
+        return Exists(Draft.objects.filter(prompt=OuterRef("prompt"), content__contains=written))
 
     def complete_by(self, *, account: User, prompt: Prompt, ids: set[uuid.UUID]) -> UploadQuerySet:
         """Those of `ids` that this person may put into a version of `prompt`."""

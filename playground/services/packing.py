@@ -22,6 +22,10 @@ from playground.models import Upload
 _AT_ONCE = threading.BoundedSemaphore(2)
 
 
+class Busy(Exception):
+    """This process packs as much at once as it may."""
+
+
 class Refusal(Exception):
     """Why an upload can never become a text. `position`: of the first byte that is not UTF-8."""
 
@@ -32,17 +36,20 @@ class Refusal(Exception):
 
 
 def pack_upload(*, upload_id: uuid.UUID) -> None:
-    """Make the text of an upload that is `processing`, or say why not. Raises StorageUnavailable: try again later."""
+    """Make the text of an upload that is `processing`, or say why not. Raises StorageUnavailable, Busy: try later."""
     upload = Upload.objects.select_related("prompt").filter(pk=upload_id, status=Upload.Status.PROCESSING).first()
     if upload is None:
         return
-    with _AT_ONCE:
-        try:
-            data = _received(upload)
-        except Refusal as refusal:
-            _refuse(upload, refusal)
-        else:
-            _keep(upload, data)
+    if not _AT_ONCE.acquire(blocking=False):
+        raise Busy
+    try:
+        data = _received(upload)
+    except Refusal as refusal:
+        _refuse(upload, refusal)
+    else:
+        _keep(upload, data)
+    finally:
+        _AT_ONCE.release()
 
 
 def _received(upload: Upload) -> bytes:

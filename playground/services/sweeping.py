@@ -45,7 +45,7 @@ def expire_uploads(*, now: dt.datetime | None = None) -> int:
     hopeless = Q(status=Upload.Status.PROCESSING, created_at__lt=now - GIVE_UP_AFTER)
     ending = Upload.objects.filter(late | hopeless).values_list("pk", flat=True)
     ended = sum(_expire(pk, now) for pk in ending[:ROWS_A_TURN])
-    closed = Upload.objects.filter(completed_at__lt=now - ROWS_FOR).values_list("pk", flat=True)
+    closed = Upload.objects.in_no_draft().filter(completed_at__lt=now - ROWS_FOR).values_list("pk", flat=True)
     Upload.objects.filter(pk__in=list(closed[:ROWS_A_TURN])).delete()
     return ended
 
@@ -90,7 +90,7 @@ def _sweep_body(pk: uuid.UUID, before: dt.datetime) -> bool:
     with transaction.atomic():
         locked = Body.objects.select_for_update(skip_locked=True).filter(pk=pk, unreferenced_since__lt=before)
         body = locked.first()
-        if body is None or body.deltas.exists() or _is_named_after_all(body):
+        if body is None or body.deltas.exists() or _is_named_after_all(body) or _is_in_a_draft(body):
             return False
         key = body.object_key
         body.delete()
@@ -105,6 +105,15 @@ def _is_named_after_all(body: Body) -> bool:
         log.error("body was marked unreferenced but is named", extra={"body": str(body.pk)})
         Body.objects.filter(pk=body.pk).update(unreferenced_since=None)
     return named
+
+
+def _is_in_a_draft(body: Body) -> bool:
+    """Whether somebody's unsaved work names an upload of this text: then it waits for another term."""
+    uploads = Upload.objects.filter(prompt_id=body.prompt_id, body_sha256=body.sha256)
+    drafted = uploads.in_a_draft().exists()
+    if drafted:
+        Body.objects.filter(pk=body.pk).update(unreferenced_since=timezone.now())
+    return drafted
 
 
 def sweep_staging(*, now: dt.datetime | None = None) -> int:

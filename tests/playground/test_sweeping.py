@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from django.db import connection
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from accounts.models import User
 from config.celery import app
 from core import effects
 from core.errors import DomainError
@@ -22,6 +24,7 @@ from playground import freezing
 from playground.bodies import objects, store
 from playground.models import Body, Prompt, Upload, Version
 from playground.services import SavedVersion, sweeping
+from playground.services.drafts import drop_draft, keep_draft
 from tests.playground.uploading import (
     announce,
     complete,
@@ -141,6 +144,19 @@ def test_saving_the_same_text_typed_in_keeps_it(owner_api: APIClient, prompt: Pr
     save(owner_api, prompt, TEXT.decode())
     age()
     assert (sweeping.sweep_bodies(), there(TEXT)) == (0, True)
+
+
+def test_a_text_that_somebody_s_draft_names_waits_with_it(owner_api: APIClient, owner: User, prompt: Prompt) -> None:
+    started = upload(owner_api, prompt, TEXT)
+    content = json.dumps({"spec": {"system": {"upload": started["id"]}}})
+    keep_draft(person=owner, prompt=prompt, branch="main", content=content, base=None, revision=None)
+    age()
+    assert (sweeping.sweep_bodies(), there(TEXT)) == (0, True)
+    sweeping.expire_uploads(now=timezone.now() + timedelta(days=30))
+    assert save(owner_api, prompt, {"upload": started["id"]}).status_code == 201
+    drop_draft(person=owner, prompt=prompt, branch="main")
+    sweeping.expire_uploads(now=timezone.now() + timedelta(days=30))
+    assert not Upload.objects.exists()
 
 
 def test_a_second_upload_of_a_text_makes_it_wait_anew(owner_api: APIClient, prompt: Prompt) -> None:

@@ -191,6 +191,17 @@ def test_a_task_delivered_twice_at_once_makes_one_text(
     assert save(owner_api, prompt, {"upload": sent["id"]}).status_code == 201
 
 
+def test_a_worker_that_packs_as_much_as_it_may_does_it_later(
+    owner_api: APIClient, prompt: Prompt, sent: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(packing, "_AT_ONCE", threading.BoundedSemaphore(1))
+        with packing._AT_ONCE, pytest.raises(packing.Busy):
+            pack(sent)
+        nothing_visible(owner_api, prompt, sent)
+    then_it_works(owner_api, prompt, sent)
+
+
 def test_a_task_for_nothing_does_nothing(owner_api: APIClient, prompt: Prompt) -> None:
     started = announce(owner_api, prompt, TEXT)
     pack(started)

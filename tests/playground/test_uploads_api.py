@@ -104,6 +104,32 @@ def test_a_save_that_is_sent_twice_makes_one_version(owner_api: APIClient, promp
     assert Version.objects.count() == 1
 
 
+TOOLS = b'[{"name": "weather", "input_schema": {"type": "object"}}]'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "status"),
+    [
+        ("tools", TOOLS, 201),
+        ("tools", b"[{}]", 400),
+        ("tools", b"not JSON", 400),
+        ("output_schema", b'{"type": "object"}', 201),
+        ("output_schema", b"[]", 400),
+    ],
+)
+def test_a_text_named_where_json_belongs_is_checked(
+    owner_api: APIClient, prompt: Prompt, name: str, text: bytes, status: int
+) -> None:
+    spec: dict[str, Any] = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": text.decode()}]}
+    url = f"{API}/prompts/{prompt.pk}/versions"
+    assert owner_api.post(url, {"spec": spec}, format="json").status_code == 201
+    for reference in ({"upload": upload(owner_api, prompt, text)["id"]}, {"body": sha256(text)}):
+        answer = owner_api.post(url, {"spec": {**spec, name: reference}}, format="json")
+        assert answer.status_code == status
+        if status == 400:
+            assert answer.json()["error"]["field"] == f"spec.{name}"
+
+
 def test_what_saving_an_upload_would_change_is_shown_before(owner_api: APIClient, prompt: Prompt) -> None:
     save(owner_api, prompt, "old\n")
     started = upload(owner_api, prompt, b"new\n")
