@@ -27,11 +27,11 @@ class Page(Generic[Row]):
     cursor: str
     next: str
 
-    def address(self, *, after: str | None = None, q: str = "") -> str:
+    def address(self, *, after: str | None = None) -> str:
         """The query that leads to the first page, or to the page after a cursor; "" if there is none."""
         if after == "":
             return ""
-        return "?" + urlencode({name: value for name, value in (("q", q), ("cursor", after)) if value})
+        return "?" + urlencode({"cursor": after} if after else {})
 
 
 @dataclass(frozen=True, kw_only=True)

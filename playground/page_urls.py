@@ -6,6 +6,7 @@ from playground import pages, version_pages
 
 urlpatterns = [
     path("", pages.home, name="home"),
+    path("import/", pages.import_prompt, name="import"),
     path("prompts/", pages.create_prompt, name="prompt-create"),
     path("prompts/<uuid:prompt_id>/", pages.workbench, name="prompt"),
     path("prompts/<uuid:prompt_id>/versions/<int:number>/", pages.workbench, name="prompt-version"),

@@ -11,10 +11,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.models import User
 from core.errors import DomainError, NotFound
-from core.ids import new_id
-from playground import access, freezing, searching, services
+from playground import access, freezing, services
+from playground.library_page import library
 from playground.models import DEFAULT_BRANCH, Branch, Prompt, Version, VersionRun
-from playground.page_lists import page_of, runs_page
+from playground.page_lists import runs_page
 
 #: A larger text is not part of the page: the page shows it through a window.
 INLINE_BYTES = 200_000
@@ -25,21 +25,7 @@ def home(request: HttpRequest) -> HttpResponse:
     """My prompts; an invitation for who is not signed in."""
     if not isinstance(request.user, User):
         return render(request, "playground/landing.html")
-    return render(request, "playground/home.html", _home_context(request, request.user))
-
-
-def _home_context(request: HttpRequest, person: User) -> dict[str, object]:
-    words = request.GET.get("q", "").strip()
-    prompts = searching.matching(Prompt.objects.visible_to(person).active(), searching.read_query(words))
-    page = page_of(prompts.with_latest_number(), moment="updated_at", cursor=request.GET.get("cursor"))
-    return {
-        "place": "prompts",
-        "q": words,
-        "prompts": page.rows,
-        "more": page.address(after=page.next, q=words),
-        "first": page.address(q=words) if page.cursor else "",
-        "key": new_id().hex,
-    }
+    return render(request, "playground/home.html", library(request, request.user))
 
 
 @login_required
@@ -56,9 +42,16 @@ def create_prompt(request: HttpRequest) -> HttpResponse:
     except DomainError as error:
         if error.field not in ("name", "description"):
             raise
-        context = {**_home_context(request, person), "problem": error, "posted": request.POST}
+        context = {**library(request, person), "problem": error, "posted": request.POST}
         return render(request, "playground/home.html", context, status=error.status)
     return redirect("prompt", prompt.pk)
+
+
+@login_required
+@require_GET
+def import_prompt(request: HttpRequest) -> HttpResponse:
+    """Takes in a prompt from a file or something pasted: scripts show what it would become, then create it."""
+    return render(request, "playground/import.html", {"place": "prompts"})
 
 
 @login_required

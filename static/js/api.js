@@ -63,17 +63,18 @@ async function refusal(response) {
 
 /**
  * @param {string} path
- * @param {{method?: string, body?: unknown, key?: string, signal?: AbortSignal, range?: string, keepalive?: boolean}} [options]
+ * @param {{method?: string, body?: unknown, key?: string, signal?: AbortSignal, range?: string, keepalive?: boolean, file?: Blob}} [options] file: sent as it is, in place of a JSON body
  * @returns {Promise<Response>}
  */
-async function request(path, { method = "GET", body, key, signal, range, keepalive } = {}) {
+async function request(path, { method = "GET", body, key, signal, range, keepalive, file } = {}) {
   /** @type {Record<string, string>} */
   const headers = { Accept: "application/json" };
   if (method !== "GET") headers["X-CSRFToken"] = csrfToken();
   if (body !== undefined) headers["Content-Type"] = "application/json";
+  if (file) headers["Content-Type"] = file.type;
   if (key) headers["Idempotency-Key"] = key;
   if (range) headers.Range = range;
-  const init = { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal, keepalive };
+  const init = { method, headers, body: body === undefined ? file : JSON.stringify(body), signal, keepalive };
   const response = await fetch(address(path), init).catch((error) => {
     if (error.name === "AbortError") throw error;
     const next = "Check the connection, then try again.";

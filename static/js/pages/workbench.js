@@ -2,6 +2,7 @@
 import { one, pageData } from "../dom.js";
 import { showSaid } from "../flash.js";
 import { bindKey } from "../keys.js";
+import { bindPromptMenu } from "../library/prompt_menu.js";
 import { bindPanes } from "../panes.js";
 import { bindRename } from "../rename_form.js";
 import { toastError } from "../toast.js";
@@ -13,6 +14,7 @@ bindPanes(root);
 bindRename(page.prompt.id);
 const bench = new Workbench(root, page);
 
+bindPromptMenu(() => bench.version?.number ?? 0);
 one("[data-save]").addEventListener("click", () => void bench.openSave());
 one("[data-run]").addEventListener("click", () => void bench.run());
 one("[data-get-code]").addEventListener("click", () => void bench.getCode());
