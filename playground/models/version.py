@@ -79,7 +79,8 @@ class Version(models.Model):
 
 class VersionRunQuerySet(models.QuerySet["VersionRun"]):
     def visible_to(self, user: User) -> VersionRunQuerySet:
-        return self.filter(run__account=user)
+        """This person's runs, of prompts that are not in the trash."""
+        return self.filter(run__account=user, version__prompt__trashed_at=None)
 
 
 class VersionRun(models.Model):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import logging
 import uuid
 
 from celery import signature
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from core import effects
@@ -16,13 +17,16 @@ from inference_client.models import Run
 from playground.bodies import objects
 from playground.models import KEPT_IN_TRASH, ErasedObjects, Prompt, Version, VersionRun
 
+log = logging.getLogger("playground.library")
+
 #: By name, because the task's module imports this one.
 ERASE_OBJECTS = signature("playground.tasks.erase_objects", options={"priority": 6})
 #: Everything a prompt has in the store is under its id in one of these folders.
 OBJECT_FOLDERS = ("bodies", "read", "staging")
 #: A save that was on its way when its prompt was erased may still store objects that no row will ever name.
 LATE_OBJECTS = dt.timedelta(hours=1)
-#: History first, then what it is about. References among these are checked at the commit.
+#: References among these are checked at the commit, so their order does not matter. Tables of other apps go with the
+#: prompt's row: whatever refers to a version has to refer to its prompt, too, with a cascade.
 _TABLES = ("labelmove", "branchmove", "label", "branch", "draft", "versionsearch", "version", "body")
 
 
@@ -64,9 +68,14 @@ def erase_prompt(*, prompt: Prompt, confirmation: str) -> None:
 
 
 def erase_expired(*, now: dt.datetime) -> int:
-    """Erase what has been in the trash for its time, and say how many. One transaction a prompt."""
-    expired = list(Prompt.objects.expired(now).values_list("pk", flat=True))
-    return sum(erase(prompt_id=pk, trashed_before=now - KEPT_IN_TRASH) for pk in expired)
+    """Erase what has been in the trash for its time, and say how many. One that cannot be holds up no other."""
+    erased = 0
+    for pk in list(Prompt.objects.expired(now).values_list("pk", flat=True)):
+        try:
+            erased += erase(prompt_id=pk, trashed_before=now - KEPT_IN_TRASH)
+        except DatabaseError:
+            log.exception("prompt not erased", extra={"prompt": str(pk)})
+    return erased
 
 
 def erase(*, prompt_id: uuid.UUID, trashed_before: dt.datetime) -> bool:

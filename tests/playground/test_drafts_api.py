@@ -11,9 +11,11 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from accounts.models import User
+from core.errors import Conflict
 from playground import services
 from playground.models import Draft, Prompt, Version
 from playground.services import SavedVersion, drafts
+from tests.playground.test_saving import together
 
 pytestmark = pytest.mark.django_db
 Save = Callable[..., SavedVersion]
@@ -88,6 +90,22 @@ def test_a_tab_from_before_a_removal_does_not_overwrite_the_next_draft(owner_api
     fresh = keep(owner_api, f"{url}/main", '"new"').json()["revision"]
     assert fresh > old
     assert keep(owner_api, f"{url}/main", '"old tab"', old).status_code == 409
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("known", [True, False])
+def test_of_ten_tabs_at_once_one_is_kept(owner: User, prompt: Prompt, known: bool) -> None:
+    def keep_one(content: str, revision: int | None) -> Draft:
+        return drafts.keep_draft(
+            person=owner, prompt=prompt, branch="main", content=content, base=None, revision=revision
+        )
+
+    revision = keep_one('"start"', None).revision if known else None
+    contents = iter([f'"tab {number}"' for number in range(10)])
+    results = together(10, lambda: keep_one(next(contents), revision))
+    kept = [result for result in results if isinstance(result, Draft)]
+    assert [type(result) for result in results if result not in kept] == [Conflict] * 9
+    assert [draft.content for draft in kept] == list(Draft.objects.values_list("content", flat=True))
 
 
 def test_a_draft_is_no_version_and_a_save_leaves_it(owner_api: APIClient, url: str, prompt: Prompt, save: Save) -> None:

@@ -56,13 +56,20 @@ def trashed_calls(prompt: Prompt, spec: dict[str, Any]) -> list[tuple[str, str, 
 
 
 def test_a_trashed_prompt_is_404_everywhere_until_restored(
-    owner_api: APIClient, owner_browser: Client, prompt: Prompt, save: Save, raw_spec: dict[str, Any]
+    owner_api: APIClient,
+    owner_browser: Client,
+    owner: User,
+    prompt: Prompt,
+    save: Save,
+    raw_spec: dict[str, Any],
 ) -> None:
-    save()
+    run = services.run_version(account=owner, version=save().version, values={"name": "x"})
     assert owner_api.post(f"{URL}/{prompt.pk}/trash").status_code == 200
     for verb, url, body in trashed_calls(prompt, raw_spec):
         assert getattr(owner_api, verb)(url, body, format="json").status_code == 404, url
-    assert owner_browser.get(f"/prompts/{prompt.pk}/").status_code == 404
+    for path in (f"/prompts/{prompt.pk}/", f"/runs/{run.pk}/"):
+        assert owner_browser.get(path).status_code == 404
+    assert b"Greeting" not in owner_browser.get("/runs/").content
     assert (listed(owner_api), listed(owner_api, q="greet"), listed(owner_api, state="archived")) == ([], [], [])
     assert listed(owner_api, state="trashed") == ["Greeting"]
     restored = owner_api.post(f"{URL}/{prompt.pk}/restore")
