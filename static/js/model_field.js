@@ -1,6 +1,7 @@
 /* Which model: those that this server knows, or any id typed by hand. */
 import { call } from "./api.js";
 import { el, one } from "./dom.js";
+import { learnNotices, showNotice } from "./model_notices.js";
 
 const OTHER = "\0other";
 
@@ -12,13 +13,15 @@ export class ModelField {
   constructor(root, onChange) {
     this.select = one("[data-param-model]", root, HTMLSelectElement);
     this.text = one("[data-param-model-text]", root, HTMLInputElement);
+    this.notice = one("[data-model-notice]", root, HTMLElement);
     this.onChange = onChange;
-    /** @type {{id: string, context?: number, provider?: string}[]} */
+    /** @type {{id: string, context?: number, provider?: string, notice?: string | null}[]} */
     this.models = [];
     this.value = "";
     this.select.addEventListener("change", () => this.#choose());
     this.text.addEventListener("input", () => {
       this.value = this.text.value.trim();
+      showNotice(this.notice, this.value);
       onChange();
     });
   }
@@ -27,6 +30,7 @@ export class ModelField {
   async fetchModels() {
     const { results } = await call("models").catch(() => ({ results: [] }));
     this.models = results;
+    learnNotices(results);
     this.#paint();
     return this.models;
   }
@@ -44,6 +48,7 @@ export class ModelField {
       return;
     }
     this.value = this.select.value;
+    showNotice(this.notice, this.value);
     this.onChange();
   }
 
@@ -63,5 +68,6 @@ export class ModelField {
     if (!known && this.value) options.unshift(el("option", { value: this.value, selected: true }, `${this.value} (not offered by this server)`));
     this.select.replaceChildren(...options, el("option", { value: OTHER }, "Another model…"));
     this.#showText(this.models.length === 0);
+    showNotice(this.notice, this.value);
   }
 }

@@ -1,6 +1,7 @@
 /* The output pane: the answer as it arrives, what to know about it, its facts. */
 import { call } from "./api.js";
 import { el, icon, one } from "./dom.js";
+import { showNotice } from "./model_notices.js";
 import { OPEN, RunStream, runState } from "./run_stream.js";
 import { factsOf, problemOf, stateWord } from "./run_words.js";
 import { Tail } from "./tail.js";
@@ -91,6 +92,7 @@ export class Output {
     this.#paintText();
     this.#paintProblem();
     this.#paintFacts();
+    showNotice(one("[data-output-notice]", this.root, HTMLElement), this.run?.model ?? "");
     this.wire.show(this.run);
     this.onState();
   }
