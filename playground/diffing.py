@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import fast_diff_match_patch
@@ -25,6 +25,9 @@ LONG_LINE = 5000
 AROUND_CHANGE = 120
 MAX_SHOWN = 4000
 MAX_HUNKS = 2000
+#: A difference is sent up to this much, and then said to be cut.
+MAX_LINES = 20_000
+MAX_SENT = 4_000_000
 
 Op = Literal["=", "-", "+"]
 LineEnds = Literal["none", "lf", "crlf", "mixed"]
@@ -101,15 +104,33 @@ def _compare_lines(
     if ops is None or clock() - started > 2 * BUDGET_S + 1:
         return TextDiff(state="too_large", line_ends=ends)
     hunks = list(_hunks(old, new, ops))
+    kept = list(_fitting(hunks))
     return TextDiff(
         state="changed",
-        hunks=tuple(hunks[:MAX_HUNKS]),
+        hunks=tuple(kept),
         added=sum(count for op, count in ops if op == "+"),
         removed=sum(count for op, count in ops if op == "-"),
         line_ends=ends,
         whitespace_only="".join(before.split()) == "".join(after.split()),
-        truncated=len(hunks) > MAX_HUNKS,
+        truncated=sum(len(hunk.lines) for hunk in kept) < sum(len(hunk.lines) for hunk in hunks),
     )
+
+
+def _fitting(hunks: Sequence[Hunk]) -> Iterable[Hunk]:
+    """The hunks that are sent, the last one perhaps cut."""
+    lines, characters = MAX_LINES, MAX_SENT
+    for hunk in hunks[:MAX_HUNKS]:
+        count = 0
+        for line in hunk.lines:
+            if count >= lines or characters <= 0:
+                break
+            count += 1
+            characters -= len(line.text)
+        if count:
+            yield replace(hunk, lines=hunk.lines[:count])
+        lines -= count
+        if count < len(hunk.lines):
+            return
 
 
 def line_ops(old: Sequence[str], new: Sequence[str]) -> list[tuple[Op, int]] | None:

@@ -14,7 +14,8 @@ heads = [first] * 6
 made = []
 for number in range(2, {count} + 1):
     lane = 1 + number // 10 % 5 if number % 10 == 0 else 0
-    merged = heads[1 + number // 100 % 5] if number % 100 == 1 and heads[1 + number // 100 % 5] is not heads[0] else None
+    other = heads[1 + number // 100 % 5]
+    merged = other if number % 100 == 1 and other is not heads[0] else None
     version = Version(
         prompt=prompt, number=number, parent=heads[lane], merged_parent=merged, author=first.author, model=first.model,
         message=f"Version {{number}} of many, with a message of some length", spec=first.spec, digest=first.digest,

@@ -152,3 +152,12 @@ def test_two_large_texts_with_nothing_in_common_end_in_time() -> None:
 
 def test_texts_beyond_the_limit_are_said_to_be_too_large() -> None:
     assert compare("a" * diffing.MAX_CHARACTERS, "b").state == "too_large"
+
+
+@pytest.mark.parametrize(("line", "count"), [("short", 30_000), ("x" * 4000, 8000)])
+def test_a_large_text_that_is_gone_is_shown_in_part_and_said_to_be_cut(line: str, count: int) -> None:
+    diff = diffing.compare(f"{line}\n" * count, "")
+    sent = [each for hunk in diff.hunks for each in hunk.lines]
+    assert (diff.state, diff.removed, diff.truncated) == ("changed", count, True)
+    assert len(sent) <= diffing.MAX_LINES
+    assert sum(len(each.text) for each in sent) <= diffing.MAX_SENT + len(line)
