@@ -143,7 +143,9 @@ def test_a_dead_model_server_is_restarted_and_the_pages_work_meanwhile(live_stac
     wait_until(lambda: httpx2.get(f"{live_stack.base_url}/readyz", timeout=10).status_code == 200)
 
 
-@pytest.mark.parametrize("service", ["web", "worker", "upkeep", "beat", "inference_backend", "postgres", "valkey", "seaweedfs"])
+@pytest.mark.parametrize(
+    "service", ["web", "worker", "upkeep", "beat", "inference_backend", "postgres", "valkey", "seaweedfs"]
+)
 def test_the_application_works_again_after_a_kill_of_any_process(live_stack: Instance, service: str) -> None:
     before = live_stack.pid(service)
     kill(before)
