@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from celery import signature
 from django.contrib.postgres.search import SearchVector
@@ -29,16 +29,28 @@ TEXT_BYTES = 256 * 1024
 TOTAL_BYTES = (1024 * 1024, 256 * 1024, 64 * 1024, 0)
 #: A referred text up to this size is read during the save; larger ones make the words wait for the worker.
 READ_WHEN_SAVING_BYTES = 2 * 1024 * 1024
+READ_AT_ONCE_BYTES = 32 * 1024 * 1024
 _TOO_MANY_WORDS = "54000"  # SQLSTATE program_limit_exceeded
 
 
 def index_version(*, version: Version, texts: Iterable[bytes]) -> None:
     """Keep the words of a version, inside the caller's transaction; what was kept before is replaced."""
-    starts = [text[:TEXT_BYTES].decode("utf-8", "ignore") for text in texts]
-    message, words = plain_words(version.message), plain_words("\n\n".join(starts))
+    message, words = plain_words(version.message), plain_words(_beginnings(texts))
     for limit in TOTAL_BYTES:
         if _keep(version, message, words.encode("utf-8")[:limit].decode("utf-8", "ignore")):
             return
+
+
+def _beginnings(texts: Iterable[bytes]) -> str:
+    """As many texts as fit, and no more taken from a lazy `texts` than that."""
+    found, room = [], TOTAL_BYTES[0]
+    for text in texts:
+        start = text[: min(TEXT_BYTES, room)]
+        found.append(start.decode("utf-8", "ignore"))
+        room -= len(start)
+        if room <= 0:
+            break
+    return "\n\n".join(found)
 
 
 def index_saved(*, version: Version, texts: Iterable[bytes] | None) -> None:
@@ -91,12 +103,19 @@ def reindex(*, versions: QuerySet[Version]) -> int:
     """Make the words of `versions` again, and say of how many. A damaged text keeps only its own version unfound."""
     done = 0
     for version in versions.order_by("prompt_id", "number").iterator(chunk_size=100):
-        names = freezing.references(version.frozen)
         try:
-            texts = store.read_bytes(prompt_id=version.prompt_id, sha256s=names)
+            index_version(version=version, texts=_read(version))
         except StorageUnavailable:
             log.warning("version not indexed", extra={"version": str(version.pk)})
-            continue
-        index_version(version=version, texts=[texts[name] for name in dict.fromkeys(names)])
-        done += 1
+        else:
+            done += 1
     return done
+
+
+def _read(version: Version) -> Iterator[bytes]:
+    """The texts of a version in wire order, at once if they are small, else as they are asked for."""
+    names = list(dict.fromkeys(freezing.references(version.frozen)))
+    small = sum(store.lengths(prompt_id=version.prompt_id, sha256s=names).values()) <= READ_AT_ONCE_BYTES
+    for group in [names] if small else [[name] for name in names]:
+        texts = store.read_bytes(prompt_id=version.prompt_id, sha256s=group)
+        yield from (texts[name] for name in group)

@@ -20,11 +20,12 @@ from accounts.models import User
 from core.errors import StorageUnavailable
 from playground import freezing, services, tasks
 from playground.api import interchange
-from playground.bodies import objects
-from playground.interchange import archive
+from playground.bodies import objects, store
+from playground.interchange import archive, manifest
 from playground.models import Body, Branch, BranchMove, ErasedObjects, Label, LabelMove, Prompt, Version
 from playground.services import SavedVersion
 from playground.spec import parse
+from tests.playground.test_saving import together
 
 pytestmark = pytest.mark.django_db
 Save = Callable[..., SavedVersion]
@@ -84,9 +85,9 @@ def repacked(file: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
         for name in old.namelist():
             if name != "manifest.json":
                 new.writestr(name, old.read(name))
-        manifest = manifest_of(file)
-        change(manifest)
-        new.writestr("manifest.json", json.dumps(manifest))
+        whole = manifest_of(file)
+        change(whole)
+        new.writestr("manifest.json", json.dumps(whole))
     return out.getvalue()
 
 
@@ -206,6 +207,56 @@ def test_the_words_of_an_import_are_found_once_the_worker_has_been(owner_api: AP
     tasks.index_prompt(copy)
     names = [row["id"] for row in owner_api.get(URL, {"q": "merged"}).json()["results"]]
     assert set(names) == {str(tree.pk), copy}
+
+
+def test_texts_too_large_to_be_sent_inline_come_back_too(
+    owner_api: APIClient, owner: User, prompt: Prompt, raw_spec: dict[str, Any]
+) -> None:
+    large = "größe\r\n" * 400_000
+    staged = store.stage(prompt=prompt, texts=[store.Text(data=large.encode())])
+    store.commit(prompt=prompt, staged=staged)
+    spec = parse({**raw_spec, "system": {"body": staged[0].encoded.sha256.hex()}})
+    version = services.save_version(author=owner, prompt=prompt, spec=spec).version
+    copy = send(owner_api, export(owner_api, prompt)).json()["prompt"]["id"]
+    assert freezing.thaw(Version.objects.get(prompt_id=copy))["system"] == large
+    fork = services.fork_prompt(actor=owner, version=version, name="Fork")
+    assert freezing.thaw(fork)["system"] == large
+
+
+def test_more_than_a_thousand_versions_keep_their_numbers(owner_api: APIClient) -> None:
+    entries = [(name, text) for text in (b"a", b"b", b"c") for name in [hashlib.sha256(text).hexdigest()]]
+    versions = []
+    for number in range(1, 1102):
+        content = {"body": entries[number % 3][0]}
+        spec = {"max_tokens": number, "messages": [{"content": content, "role": "user"}], "model": "m"}
+        digest = hashlib.sha256(json.dumps(spec, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        versions.append({"number": number, "parent": number - 1 or None, "digest": digest, "spec": spec})
+        versions[-1]["created_at"] = "2026-01-01T00:00:00+00:00"
+    whole = {**json.loads(MANIFEST), "versions": versions, "branches": [{"name": "main", "head": 1101}]}
+    file = zipped(("manifest.json", json.dumps(whole).encode()), *((f"bodies/{n}.txt", t) for n, t in entries))
+    made = send(owner_api, file).json()
+    assert made["versions_made"] == 1101
+    url = f"{URL}/{made['prompt']['id']}"
+    for number in (1, 500, 1000, 1101):
+        assert owner_api.get(f"{url}/versions/{number}").json()["spec"]["max_tokens"] == number
+    back = owner_api.post(f"{url}/branches/main/undo", {}, format="json")
+    assert back.json()["head"] == 1100
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_imports_into_one_prompt_at_once_make_each_version_once(
+    owner_api: APIClient, owner: User, tree: Prompt
+) -> None:
+    file = export(owner_api, tree)
+    other = services.create_prompt(owner=owner, name="Other")
+
+    def take_in() -> int:
+        opened = archive.Archive(io.BytesIO(file))
+        found = manifest.check(json.loads(opened.manifest))
+        return services.import_tree(actor=owner, manifest=found, texts=opened, into=other).versions_made
+
+    assert sorted(together(3, take_in)) == [0, 0, 5]
+    assert Version.objects.filter(prompt=other).count() == 5
 
 
 def test_strangers_neither_export_nor_import_into(
@@ -358,10 +409,10 @@ def test_tools_of_a_file_have_to_be_json(owner_api: APIClient) -> None:
     messages = [{"role": "user", "content": {"body": names[1]}}]
     spec = {"model": "m", "max_tokens": 1, "messages": messages, "tools": {"body": names[0]}}
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-    manifest = json.loads(MANIFEST)
-    manifest["versions"] = [{"number": 1, "created_at": "2026-01-01T00:00:00Z", "digest": digest, "spec": spec}]
+    whole = json.loads(MANIFEST)
+    whole["versions"] = [{"number": 1, "created_at": "2026-01-01T00:00:00Z", "digest": digest, "spec": spec}]
     entries = [(f"bodies/{name}.txt", text) for name, text in zip(names, texts, strict=True)]
-    answer = send(owner_api, zipped(("manifest.json", json.dumps(manifest).encode()), *entries))
+    answer = send(owner_api, zipped(("manifest.json", json.dumps(whole).encode()), *entries))
     assert (answer.status_code, answer.json()["error"]["field"]) == (400, "tools")
     assert not Prompt.objects.exists()
 
