@@ -57,8 +57,12 @@ fmt: $(VENV)/installed-dev
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/djlint --quiet --reformat $(TEMPLATES)
 
-bench: $(VENV)/installed-dev
-	$(BIN)/python -m benchmarks $(ARGS)
+$(VENV)/installed-bench: requirements-bench.txt $(VENV)/installed-dev
+	@$(BIN)/python embedded/install.py requirements-bench.txt
+	@touch $@
+
+bench: $(VENV)/installed-bench
+	ALLOWED_HOSTS=testserver,127.0.0.1 $(BIN)/python -m benchmarks $(ARGS)
 
 # The browser libraries in static/vendor, from the versions in package-lock.json.
 vendor:

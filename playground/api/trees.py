@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.models import User
 from playground import access
 from playground.models import DEFAULT_BRANCH, Branch, Label, Prompt, Version
 from playground.serializers import BranchOutput, LabelOutput, TreeOutput
@@ -34,21 +35,31 @@ class Tree(APIView):
 
 
 def drawn_nodes(prompt: Prompt, *, first: list[int]) -> list[dict[str, object]]:
-    """The versions newest first with their lanes; `first`: heads whose line should be leftmost, in order."""
-    versions = Version.objects.filter(prompt=prompt)
-    parents = versions.parent_numbers()
-    rows = versions.recent_first().values("number", "id", "author__name", "author__email", "message", "created_at")
-    lane = lanes([Node(number=number, parents=parents[number]) for number in parents], first=first)
+    """The versions newest first with their lanes; `first`: heads whose line should be leftmost, in order.
+
+    One query without joins, and plain values that are quick to write as JSON: a tree of 10,000 is asked for often.
+    """
+    rows = list(
+        Version.objects.filter(prompt=prompt)
+        .recent_first()
+        .values_list("number", "pk", "parent_id", "merged_parent_id", "author_id", "message", "created_at")
+    )
+    number_of = {pk: number for number, pk, *_ in rows}
+    nodes = [
+        Node(number=number, parents=tuple(number_of[pk] for pk in parents if pk in number_of))
+        for number, _, *parents, _, _, _ in rows
+    ]
+    lane = lanes(nodes, first=first)
+    labels = {author.pk: author.label for author in User.objects.filter(pk__in={row[4] for row in rows})}
     return [
         {
-            "number": row["number"],
-            "id": str(row["id"]),
-            "parents": parents[row["number"]],
-            "lane": lane[row["number"]],
-            "author": row["author__name"] or (row["author__email"] or "").partition("@")[0] or None,
-            "message": row["message"],
-            "created_at": row["created_at"],
+            "number": node.number,
+            "id": str(row[1]),
+            "parents": node.parents,
+            "lane": lane[node.number],
+            "author": labels.get(row[4]),
+            "message": row[5],
+            "created_at": row[6].isoformat().replace("+00:00", "Z"),
         }
-        for row in rows
-        if row["number"] in parents
+        for node, row in zip(nodes, rows, strict=True)
     ]
