@@ -7,10 +7,11 @@ import { el, icon, one } from "./dom.js";
 export class BranchMenu {
   /**
    * @param {string} promptId
-   * @param {() => void} onNew
+   * @param {(() => void) | null} onNew null for who may not change anything
    */
   constructor(promptId, onNew) {
     this.promptId = promptId;
+    this.canChange = onNew !== null;
     this.button = one("[data-branch-button]", document, HTMLButtonElement);
     this.menu = one("[data-branches]", document, HTMLElement);
     this.list = one("[data-branch-list]", this.menu, HTMLElement);
@@ -18,9 +19,11 @@ export class BranchMenu {
       if (/** @type {ToggleEvent} */ (event).newState === "open") this.#place();
     });
     this.menu.addEventListener("keydown", (event) => this.#walk(event));
-    one("[data-new-branch]", this.menu).addEventListener("click", () => {
+    const start = one("[data-new-branch]", this.menu, HTMLElement);
+    start.hidden = !this.canChange;
+    start.addEventListener("click", () => {
       this.menu.hidePopover();
-      onNew();
+      onNew?.();
     });
   }
 
@@ -53,7 +56,7 @@ export class BranchMenu {
     const attributes = { class: "menu-item", href: versionPage(this.promptId, head, { branch: name }), "aria-current": name === current && "true" };
     const link = el("a", attributes, icon("git-branch"), el("bdi", { class: "truncate" }, name), el("span", { class: "faint numeric" }, `v${head}`));
     const here = model.head(current);
-    if (name === current || here === undefined || model.isAncestor(head, here)) return el("div", { class: "menu-row" }, link);
+    if (!this.canChange || name === current || here === undefined || model.isAncestor(head, here)) return el("div", { class: "menu-row" }, link);
     const words = `Merge ${name} into ${current}`;
     const merge = { class: "button button-quiet button-icon button-small", href: mergePage(this.promptId, current, name), "aria-label": words, title: words };
     return el("div", { class: "menu-row" }, link, el("a", merge, icon("git-merge")));

@@ -21,9 +21,11 @@ export class HistoryDesk {
   /**
    * @param {HTMLElement} root
    * @param {string} promptId
+   * @param {boolean} canChange
    */
-  constructor(root, promptId) {
+  constructor(root, promptId, canChange) {
     this.promptId = promptId;
+    this.canChange = canChange;
     this.number = 0;
     /** The branch that a save goes to. */
     this.branch = MAIN;
@@ -35,13 +37,13 @@ export class HistoryDesk {
     this.actions = new VersionActions(promptId, () => this, reload);
     this.labels = new LabelDialog(promptId, () => this.model.labels, reload);
     this.branchForm = new BranchForm(promptId, (branch) => void this.#started(branch));
-    this.menu = new BranchMenu(promptId, () => this.branchForm.open(this.number));
+    this.menu = new BranchMenu(promptId, canChange ? () => this.branchForm.open(this.number) : null);
     this.tools = new TreeTools(one("[data-tree-tools]", root, HTMLElement), (name) => this.#use(name));
     this.pane = new TreePane(root, promptId, {
       onOpen: (number, event) => this.#open(number, event),
-      onLabel: (number) => this.labels.open(number),
+      onLabel: (number) => canChange && this.labels.open(number),
       onLoad: () => this.#paint(),
-      onActive: () => this.tools.paint(this.pane.view, this.branch),
+      onActive: () => this.tools.paint(this.pane.view, this.branch, this.canChange),
     });
     this.#bind();
   }
@@ -50,9 +52,10 @@ export class HistoryDesk {
     bindTreeKeys(this.pane.view, {
       open: (number) => this.#open(number),
       compare: () => this.#use("compare"),
-      branch: (number) => this.branchForm.open(number),
-      label: (number) => this.labels.open(number),
+      branch: (number) => this.canChange && this.branchForm.open(number),
+      label: (number) => this.canChange && this.labels.open(number),
     });
+    if (!this.canChange) return;
     for (const step of /** @type {const} */ (["undo", "redo"])) {
       one(`[data-${step}]`).addEventListener("click", () => this.actions.move(step));
       bindKey(KEYS[step], step === "undo" ? "Undo: the branch one version back" : "Redo: the branch one version forward", () => this.actions.move(step));
@@ -82,7 +85,7 @@ export class HistoryDesk {
   #paint() {
     if (this.model.head(this.branch) === undefined) this.branch = this.model.branchOf(this.number) || MAIN;
     this.menu.show(this.branch, this.number, this.model);
-    this.tools.paint(this.pane.view, this.branch);
+    this.tools.paint(this.pane.view, this.branch, this.canChange);
     this.#paintSteps();
     this.#tellOlder();
   }
@@ -97,6 +100,7 @@ export class HistoryDesk {
     };
     for (const step of /** @type {const} */ (["undo", "redo"])) {
       const button = one(`[data-${step}]`, document, HTMLButtonElement);
+      button.hidden = !this.canChange;
       button.disabled = step === "undo" ? parent === undefined : follows.length === 0;
       button.setAttribute("aria-label", words[step]);
       button.title = `${words[step]} (${keyNames(KEYS[step]).join("+")})`;
@@ -119,7 +123,7 @@ export class HistoryDesk {
     const actions = [
       { label: `Open v${head}`, action: () => this.#open(head) },
       { label: "Compare", action: () => location.assign(comparePage(this.promptId, number, head)) },
-      { label: `Restore v${number}`, action: () => this.actions.restore(number) },
+      ...(this.canChange ? [{ label: `Restore v${number}`, action: () => this.actions.restore(number) }] : []),
     ];
     notice(`This is not the newest on ${this.branch}: version ${head} is${by}.`, { name: "older", actions });
   }

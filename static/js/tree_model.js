@@ -3,7 +3,7 @@
 /** @typedef {{number: number, id: string, parents: number[], lane: number, author: string | null, message: string, created_at: string}} Node */
 /** @typedef {{name: string, head: number}} BranchHead */
 /** @typedef {{name: string, version: number}} LabelPlace */
-/** @typedef {{nodes: Node[], branches: BranchHead[], labels: LabelPlace[]}} TreeAnswer */
+/** @typedef {{nodes: Node[], branches: BranchHead[], labels: LabelPlace[], drafts?: number[]}} TreeAnswer `drafts`: versions with unsaved text of mine */
 
 const MAIN = "main";
 
@@ -12,10 +12,11 @@ const mainFirst = (a, b) => Number(b.name === MAIN) - Number(a.name === MAIN);
 
 export class TreeModel {
   /** @param {TreeAnswer} answer nodes newest first */
-  constructor({ nodes, branches, labels }) {
+  constructor({ nodes, branches, labels, drafts = [] }) {
     this.nodes = nodes;
     this.branches = [...branches].sort(mainFirst);
     this.labels = labels;
+    this.drafts = new Set(drafts);
     /** @type {Map<number, number>} row by version number */
     this.rows = new Map(nodes.map((node, row) => [node.number, row]));
     /** @type {Map<number, number[]>} in order of their making */
@@ -121,6 +122,7 @@ export class TreeModel {
     const parts = [
       heads.length > 0 && `head of ${heads.join(" and ")}`,
       labels.length > 0 && `${labels.length > 1 ? "labels" : "label"} ${labels.join(", ")}`,
+      this.drafts.has(node.number) && "your unsaved text",
       this.lanes > 1 && `lane ${node.lane + 1} of ${this.lanes}`,
       merged !== undefined && `merges version ${merged} into version ${parent}`,
       merged === undefined && parent !== undefined && parent !== node.number - 1 && `from version ${parent}`,

@@ -38,9 +38,9 @@ export class TreePane {
     this.current = current;
     this.readAt = Date.now();
     try {
-      const answer = await call(`prompts/${this.promptId}/tree`);
+      const [answer, drafts] = await Promise.all([call(`prompts/${this.promptId}/tree`), this.#drafts()]);
       const isFirst = this.model.nodes.length === 0;
-      this.view.show(new TreeModel(answer), this.current);
+      this.view.show(new TreeModel({ ...answer, drafts }), this.current);
       if (isFirst) this.#recall();
       const { length } = answer.nodes;
       this.count.textContent = length > 0 ? length.toLocaleString() : "";
@@ -49,6 +49,12 @@ export class TreePane {
     } catch (error) {
       this.#say(`The history could not be read. ${/** @type {Error} */ (error).message}`);
     }
+  }
+
+  /* Versions with unsaved text of mine. That of the open one is said in the top bar, and truer there. */
+  async #drafts() {
+    const { results } = await call(`prompts/${this.promptId}/drafts`).catch(() => ({ results: [] }));
+    return results.map((/** @type {{base: number | null}} */ { base }) => base ?? 0).filter((/** @type {number} */ base) => base !== this.current);
   }
 
   /* Somebody may have saved while another window was in front. */

@@ -13,9 +13,11 @@ export function initials(name) {
   return words.slice(0, 2).map((word) => Array.from(word)[0].toLocaleUpperCase()).join("") || "?";
 }
 
-/** @param {string[]} heads @param {string[]} labels */
-function chips(heads, labels) {
+/** @param {string[]} heads @param {string[]} labels @param {boolean} hasDraft */
+function chips(heads, labels, hasDraft) {
+  const draft = el("span", { class: "tree-chip is-draft", title: "You have unsaved text on this version" }, icon("pencil"), "draft");
   const all = [
+    ...(hasDraft ? [draft] : []),
     ...labels.map((name) => el("span", { class: "tree-chip is-label", "data-label": name, title: `Label ${name}` }, icon("tag"), el("bdi", {}, name))),
     ...heads.map((name) => el("span", { class: "tree-chip", title: `Head of ${name}` }, icon("git-branch"), el("bdi", {}, name))),
   ];
@@ -48,7 +50,7 @@ export function treeRow(node, model, { row, indent, top, isOpen, isMarked, isAct
     "div",
     attributes,
     el("span", { class: "tree-number numeric" }, `v${node.number}`),
-    ...chips(model.headsAt(node.number), model.labelsAt(node.number)),
+    ...chips(model.headsAt(node.number), model.labelsAt(node.number), model.drafts.has(node.number)),
     message,
     el("span", { class: "tree-author truncate", "data-initials": initials(author), title: author }, author),
     timeElement(node.created_at),

@@ -10,18 +10,19 @@ const KEYS = /** @type {Record<string, string>} */ ({ compare: "c", branch: "b",
 /**
  * @param {import("./tree_view.js").TreeView} view
  * @param {string} branch the one that changes go to
+ * @param {boolean} canChange
  * @returns {Record<ToolName, Tool>}
  */
-function tools(view, branch) {
+function tools(view, branch, canChange) {
   const { active, model, pair } = view;
   const head = model.head(branch);
   const here = `version ${active}`;
   return {
     compare: { label: pair ? `Compare versions ${pair[0]} and ${pair[1]}` : "Compare", enabled: pair !== null },
-    branch: { label: `Branch from ${here}`, enabled: active > 0 },
-    label: { label: `Labels of ${here}`, enabled: active > 0 },
-    merge: { label: `Merge ${here} into ${branch}`, enabled: head !== undefined && !model.isAncestor(active, head) },
-    restore: { label: `Make ${here} the newest on ${branch}`, enabled: head !== undefined && active !== head },
+    branch: { label: `Branch from ${here}`, enabled: canChange && active > 0 },
+    label: { label: `Labels of ${here}`, enabled: canChange && active > 0 },
+    merge: { label: `Merge ${here} into ${branch}`, enabled: canChange && head !== undefined && !model.isAncestor(active, head) },
+    restore: { label: `Make ${here} the newest on ${branch}`, enabled: canChange && head !== undefined && active !== head },
   };
 }
 
@@ -50,11 +51,12 @@ export class TreeTools {
   /**
    * @param {import("./tree_view.js").TreeView} view
    * @param {string} branch
+   * @param {boolean} canChange
    */
-  paint(view, branch) {
+  paint(view, branch, canChange) {
     this.root.hidden = view.active === 0;
     one("[data-tool-version]", this.root).textContent = `v${view.active}`;
-    for (const [name, { label, enabled }] of Object.entries(tools(view, branch))) {
+    for (const [name, { label, enabled }] of Object.entries(tools(view, branch, canChange))) {
       const button = one(`[data-tool="${name}"]`, this.root, HTMLButtonElement);
       button.disabled = !enabled;
       button.setAttribute("aria-label", label);

@@ -41,7 +41,7 @@ export class Workbench {
       isUnsent: () => this.form.isUnsent,
       send: () => this.form.send(),
     });
-    this.desk = new HistoryDesk(one("[data-history]", root, HTMLElement), page.prompt.id);
+    this.desk = new HistoryDesk(one("[data-history]", root, HTMLElement), page.prompt.id, page.canChange);
     this.output = new Output(one("[data-output]", root, HTMLElement), () => this.#paintRun());
     this.saveForm = new SaveForm(page.prompt.id, (message) => this.save(message), (error) => this.#placeError(error));
     this.code = new CodeDialog();

@@ -59,6 +59,7 @@ test("what contains what is known, through merges too", () => {
 test("the drawing is said in words, lanes and merges included", () => {
   assert.equal(tree.describe(tree.nodes[0]), "head of main; lane 1 of 2; merges version 5 into version 4");
   assert.equal(tree.describe(tree.nodes[2]), "label production; lane 1 of 2; from version 2");
+  assert.match(new TreeModel({ nodes: [node(1, [])], branches: [], labels: [], drafts: [1] }).describe(node(1, [])), /unsaved text/);
   assert.match(tree.describe(tree.nodes[5]), /2 versions follow it/);
 });
 
