@@ -8,16 +8,16 @@ import uuid
 from collections.abc import Iterable, Iterator
 
 from celery import signature
-from django.contrib.postgres.search import SearchVector
+from django.contrib.postgres.search import SearchVectorField
 from django.db import OperationalError, transaction
 from django.db.models import QuerySet, Sum, Value
+from django.db.models.functions import Cast
 
 from core import effects
 from core.errors import StorageUnavailable
-from playground import freezing
+from playground import freezing, words
 from playground.bodies import store
 from playground.models import Body, Prompt, Version, VersionSearch
-from playground.searching import plain_words
 
 log = logging.getLogger("playground.search")
 
@@ -35,9 +35,9 @@ _TOO_MANY_WORDS = "54000"  # SQLSTATE program_limit_exceeded
 
 def index_version(*, version: Version, texts: Iterable[bytes]) -> None:
     """Keep the words of a version, inside the caller's transaction; what was kept before is replaced."""
-    message, words = plain_words(version.message), plain_words(_beginnings(texts))
+    text = _beginnings(texts)
     for limit in TOTAL_BYTES:
-        if _keep(version, message, words.encode("utf-8")[:limit].decode("utf-8", "ignore")):
+        if _keep(version, words.document(version.message, text.encode("utf-8")[:limit].decode("utf-8", "ignore"))):
             return
 
 
@@ -61,15 +61,13 @@ def index_saved(*, version: Version, texts: Iterable[bytes] | None) -> None:
         index_version(version=version, texts=texts)
 
 
-def _keep(version: Version, message: str, words: str) -> bool:
+def _keep(version: Version, document: str) -> bool:
     """False if there are more words than PostgreSQL takes."""
-    document = SearchVector(Value(message), config="simple", weight="A") + SearchVector(
-        Value(words), config="simple", weight="D"
-    )
+    vector = Cast(Value(document), SearchVectorField())
     try:
         with transaction.atomic():
             VersionSearch.objects.update_or_create(
-                version=version, defaults={"prompt_id": version.prompt_id, "document": document}
+                version=version, defaults={"prompt_id": version.prompt_id, "document": vector}
             )
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", None) != _TOO_MANY_WORDS:

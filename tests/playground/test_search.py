@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from playground import excerpts, services
+from playground import excerpts, services, words
 from playground.bodies import objects, store
 from playground.models import Body, Prompt, VersionSearch
 from playground.services import SavedVersion, search
@@ -22,8 +26,8 @@ Save = Callable[..., SavedVersion]
 URL = "/api/v1/prompts"
 
 
-def find(api: APIClient, words: str) -> list[dict[str, Any]]:
-    answer = api.get(URL, {"q": words})
+def find(api: APIClient, query: str) -> list[dict[str, Any]]:
+    answer = api.get(URL, {"q": query})
     assert answer.status_code == 200
     rows: list[dict[str, Any]] = answer.json()["results"]
     return rows
@@ -53,12 +57,12 @@ def test_messages_names_descriptions_and_tags_are_searched(owner_api: APIClient,
     services.create_prompt(owner=owner, name="Bicycle shop", description="Answers customers", tags=["retail"])
     (row,) = find(owner_api, "review")
     assert row["matches"][0]["excerpt"]["text"] == "Shorter, after the review"
-    for words in ("bicycle", "shop customers", "retail", "BICYC", "shop -review"):
-        assert [row["name"] for row in find(owner_api, words)] == ["Bicycle shop"], words
+    for query in ("bicycle", "shop customers", "retail", "BICYC", "shop -review"):
+        assert [row["name"] for row in find(owner_api, query)] == ["Bicycle shop"], words
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("query", "found"),
     [
         ("alpha beta", True),
         ('"alpha beta"', True),
@@ -76,15 +80,21 @@ def test_messages_names_descriptions_and_tags_are_searched(owner_api: APIClient,
         ("מילה", True),
         ("foo-ba", True),
         ("name", True),
+        ("user_name", True),
+        ("user-name", True),
+        ("質問", True),
+        ("問質", False),
+        ("質問があります", True),
+        ("例え", False),
     ],
 )
-def test_words_are_read_as_in_a_search_engine(owner_api: APIClient, save: Save, words: str, found: bool) -> None:
-    save(text="Alpha beta, it's Größe foo-bar; {{name}} מילה בעברית")
-    assert numbers(find(owner_api, words)) == ([1] if found else [])
+def test_words_are_read_as_in_a_search_engine(owner_api: APIClient, save: Save, query: str, found: bool) -> None:
+    save(text="Alpha beta, it's Größe foo-bar; {{name}} {{user_name}} מילה בעברית 質問があります。")
+    assert numbers(find(owner_api, query)) == ([1] if found else [])
 
 
 @pytest.mark.parametrize(
-    "words",
+    "query",
     [
         "'",
         '"',
@@ -116,19 +126,19 @@ def test_words_are_read_as_in_a_search_engine(owner_api: APIClient, save: Save, 
         "NULL::tsquery",
     ],
 )
-def test_no_query_is_an_error(owner_api: APIClient, save: Save, words: str) -> None:
+def test_no_query_is_an_error(owner_api: APIClient, save: Save, query: str) -> None:
     save()
-    assert owner_api.get(URL, {"q": words}).status_code == 200
+    assert owner_api.get(URL, {"q": query}).status_code == 200
 
 
-@pytest.mark.parametrize("words", ["質問", "👍", "100%"])
+@pytest.mark.parametrize("query", ["質問", "👍", "100%"])
 def test_writing_without_words_is_found_in_names_and_descriptions(
-    owner_api: APIClient, owner: User, words: str
+    owner_api: APIClient, owner: User, query: str
 ) -> None:
-    services.create_prompt(owner=owner, name=f"前{words}後")
-    services.create_prompt(owner=owner, name="x", description=f"a {words} b")
+    services.create_prompt(owner=owner, name=f"前{query}後")
+    services.create_prompt(owner=owner, name="x", description=f"a {query} b")
     services.create_prompt(owner=owner, name="other")
-    assert len(find(owner_api, words)) == 2
+    assert len(find(owner_api, query)) == 2
 
 
 def test_others_prompts_are_not_found(owner_api: APIClient, stranger_api: APIClient, save: Save) -> None:
@@ -139,8 +149,8 @@ def test_others_prompts_are_not_found(owner_api: APIClient, stranger_api: APICli
 
 def test_a_text_of_any_size_and_kind_is_saved(owner_api: APIClient, save: Save) -> None:
     draw = random.Random(3)
-    words = " ".join(f"{draw.getrandbits(64):x}-{draw.getrandbits(64):x}/{draw.getrandbits(32):x}" for _ in range(9000))
-    save(text="needle " + words)
+    noise = " ".join(f"{draw.getrandbits(64):x}-{draw.getrandbits(64):x}/{draw.getrandbits(32):x}" for _ in range(9000))
+    save(text="needle " + noise)
     save(text="y" * 300_000 + " \0 after")
     save(text="\0nul\0word " + "文" * 100_000)
     assert numbers(find(owner_api, "needle")) == [1]
@@ -194,11 +204,44 @@ def test_the_index_is_made_again(owner_api: APIClient, save: Save) -> None:
     assert VersionSearch.objects.count() == 1
 
 
+def shown(text: str, query: str) -> list[str] | None:
+    """What the excerpt of a text marks for a query."""
+    found = excerpts.excerpt(text, words.read_query(query)[1])
+    return [found.text[start:end] for start, end in found.hits] if found else None
+
+
 def test_an_excerpt_is_one_line_around_the_first_hit() -> None:
-    found = excerpts.excerpt("a\r\n" * 100 + "Needle\tneedles" + "\n🌍" * 300, [excerpts.Word(text="needle")])
+    text = "a\r\n" * 100 + "Needle\tneedles" + "\n🌍" * 300
+    found = excerpts.excerpt(text, words.read_query("needle ")[1])
     assert found is not None
     assert "\n" not in found.text
-    assert [found.text[start:end] for start, end in found.hits] == ["Needle"]
     assert len(found.text) <= 2 * excerpts.LENGTH
-    assert excerpts.excerpt("nothing", [excerpts.Word(text="thing")]) is None
-    assert excerpts.excerpt("x", []) is None
+    assert shown(text, "needle ") == ["Needle"]
+    assert shown(text, "needle") == ["Needle", "needles"]
+    assert shown("nothing", "thing") is None
+    assert shown("nothing", "") is None
+    assert shown("a foo-Bar b", "foo_bar") == ["foo-Bar"]
+    assert shown("他的質問是", "質問") == ["質問"]
+    assert shown("with e\u0301t\u00e9", "été") == ["été"]
+    assert shown("a b", "a -b") == ["a"]
+
+
+@pytest.mark.parametrize(
+    "text", ["a-" * 130_000, "x@" * 100_000, "1.2." * 60_000, "http://a/b?" * 20_000, "文" * 80_000]
+)
+def test_no_text_takes_long_to_index(save: Save, text: str) -> None:
+    began = time.monotonic()
+    save(text=text)
+    assert time.monotonic() - began < 5
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(max_size=200), message=st.text(max_size=50), typed=st.text(max_size=60))
+def test_every_word_of_any_text_finds_it(db: None, text: str, message: str, typed: str) -> None:
+    document = words.document(message, text)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT %s::tsvector @@ %s::tsquery", [document, words.read_query(typed)[0]])
+        for word in {*words.split(text), *words.split(message)}:
+            query, _ = words.read_query(f'"{word}"')
+            cursor.execute("SELECT %s::tsvector @@ %s::tsquery", [document, query])
+            assert cursor.fetchone() == (True,)
