@@ -139,8 +139,26 @@ export class RowView {
 
   /** @param {number} row */
   #heightOf(row) {
-    const drawn = this.rows.children[row - this.drawn];
-    return drawn?.getBoundingClientRect().height || this.rowHeight;
+    const drawn = this.rows.children[row - this.drawn]?.getBoundingClientRect().height;
+    if (drawn || !this.content.wraps) return drawn || this.rowHeight;
+    return this.#guess(this.content.row(row).text?.length ?? 0);
+  }
+
+  /* Of a row that wraps, before it is drawn. */
+  #guess(/** @type {number} */ length) {
+    const columns = Math.max(20, Math.floor(this.scroller.clientWidth / this.column) - 12);
+    return this.rowHeight * Math.max(1, Math.ceil(length / columns));
+  }
+
+  /** Where the last row ends at the bottom. */
+  get #bottom() {
+    let position = this.content.rows;
+    for (let left = this.scroller.clientHeight - this.rowHeight; left > 0 && position > 0; ) {
+      const height = this.#heightOf(position - 1);
+      position -= Math.min(1, left / height);
+      left -= height;
+    }
+    return position;
   }
 
   /** @param {KeyboardEvent} event */
@@ -151,7 +169,7 @@ export class RowView {
     const step = steps[/** @type {keyof typeof steps} */ (event.key)];
     if (step !== undefined) this.#advance(step);
     else if (event.key === "Home") this.moveTo(0);
-    else if (event.key === "End") this.moveTo(this.content.wraps ? this.content.rows - 1 : this.#last);
+    else if (event.key === "End") this.moveTo(this.#bottom);
     else return;
     event.preventDefault();
   }
@@ -167,7 +185,6 @@ export class RowView {
   #paint() {
     const { rows, row, wraps } = this.content;
     const first = Math.min(Math.floor(this.position), rows - 1);
-    const columns = Math.max(20, Math.floor(this.scroller.clientWidth / this.column) - 12);
     const room = this.scroller.clientHeight + this.rowHeight * 2;
     let height = 0;
     let count = 0;
@@ -177,7 +194,7 @@ export class RowView {
       if (height >= room) break;
       const content = row(at);
       this.#paintRow(this.#element(count), content, at);
-      height += this.rowHeight * (wraps ? Math.max(1, Math.ceil((content.text?.length ?? 0) / columns)) : 1);
+      height += wraps ? this.#guess(content.text?.length ?? 0) : this.rowHeight;
     }
     while (this.rows.childElementCount > count) this.rows.lastElementChild?.remove();
     this.drawn = first;
