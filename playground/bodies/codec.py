@@ -16,7 +16,9 @@ MAX_TEXT_BYTES = 64 * 1024 * 1024
 #: zstd takes no shorter prefix.
 MIN_BASE_BYTES = 8
 _WINDOW_LOG_MAX = 27
-_LEVEL = 3
+#: Of zstd. A whole copy is rare and every delta rests on it, so it may cost more: 4 % smaller than at level 3 for three
+#: times the time (0.26 s for 20 MB). A delta at level 4 costs what one at level 3 does.
+_SNAPSHOT_LEVEL, _DELTA_LEVEL = 7, 4
 
 
 class CorruptBody(Exception):
@@ -34,7 +36,7 @@ class Encoded:
 
 def encode_snapshot(text: bytes) -> Encoded:
     """A full zstd frame, decoded back and compared before it is handed out."""
-    data = zstd.compress(text, options={zstd.CompressionParameter.compression_level: _LEVEL})
+    data = zstd.compress(text, level=_SNAPSHOT_LEVEL)
     return _checked(text, data, base=None)
 
 
@@ -46,7 +48,7 @@ def encode_delta(text: bytes, base: bytes) -> Encoded:
     if len(base) < MIN_BASE_BYTES:
         raise ValueError(f"a base has at least {MIN_BASE_BYTES} bytes")
     options: dict[int, int] = {
-        zstd.CompressionParameter.compression_level: _LEVEL,
+        zstd.CompressionParameter.compression_level: _DELTA_LEVEL,
         zstd.CompressionParameter.enable_long_distance_matching: 1,
         zstd.CompressionParameter.window_log: _window_log(len(text) + len(base)),
     }
