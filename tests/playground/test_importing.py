@@ -82,7 +82,7 @@ prompts:
   - 'Second {{input}}'
 providers:
   - id: anthropic:messages:claude-sonnet-x
-    config: {temperature: 0.5, max_tokens: 77, apiKey: sk-ant-secret}
+    config: {temperature: 0.5, max_tokens: 77, apiKey: NOT-A-REAL-KEY}
   - openai:gpt-4.1
 defaultTest:
   vars: {language: French, style: "x"}
@@ -104,7 +104,7 @@ def test_a_promptfoo_configuration_keeps_prompt_model_and_first_values() -> None
     cards = {card["name"]: card.get("default") for card in found.spec["variables"]}
     assert cards == {"language": "German", "style": "x", "input": "yes: no", "data": '{"a": 1}', "when": '"2026-01-01"'}
     assert len(found.warnings) == 4
-    assert "sk-ant-secret" not in json.dumps([found.spec, found.warnings])
+    assert "NOT-A-REAL-KEY" not in json.dumps([found.spec, found.warnings])
 
 
 def test_plain_promptfoo_prompts_and_their_filters() -> None:
@@ -224,7 +224,7 @@ def test_blocks_that_a_version_does_not_keep_are_told() -> None:
     assert len(found.warnings) == 3
 
 
-KEY = "sk-ant-api03-SECRET"
+KEY = "NOT-A-REAL-KEY"
 
 
 def commands(body: str) -> dict[str, str]:

@@ -188,3 +188,37 @@ def test_a_fork_needs_a_name_and_a_readable_version(
     assert stranger_api.post(url, {"name": "x"}, format="json").status_code == 404
     assert anonymous_api.post(url, {"name": "x"}, format="json").status_code == 401
     assert Prompt.objects.count() == 1
+
+
+@pytest.fixture
+def shared_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the owner had made everybody an editor: who decides that is not the matter here."""
+    monkeypatch.setattr("sharing.permissions.PromptAccessBackend.has_perm", lambda *args, **options: True)
+
+
+@pytest.mark.usefixtures("shared_with_all")
+def test_an_editor_who_does_not_own_it_is_told_so(friend_api: APIClient, prompt: Prompt) -> None:
+    for step in ("archive", "trash", "restore"):
+        answer = friend_api.post(f"{URL}/{prompt.pk}/{step}")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (403, "not_allowed")
+    assert friend_api.delete(f"{URL}/{prompt.pk}", {"name": "Greeting"}, format="json").status_code == 403
+    services.trash_prompt(prompt=prompt)
+    assert friend_api.post(f"{URL}/{prompt.pk}/restore").status_code == 404
+
+
+@pytest.mark.usefixtures("shared_with_all")
+def test_an_editor_sees_no_drafts_but_their_own(owner_api: APIClient, friend_api: APIClient, prompt: Prompt) -> None:
+    url = f"{URL}/{prompt.pk}/drafts"
+    for api, content in ((owner_api, '"owner"'), (friend_api, '"friend"')):
+        assert api.put(f"{url}/main", {"content": content, "revision": None}, format="json").status_code == 200
+        assert api.get(f"{url}/main").json()["content"] == content
+        assert len(api.get(url).json()["results"]) == 1
+
+
+@pytest.mark.usefixtures("shared_with_all")
+def test_a_friend_forks_and_exports_what_is_shared(friend_api: APIClient, friend: User, save: Save) -> None:
+    prompt = save().version.prompt
+    answer = friend_api.post(f"{URL}/{prompt.pk}/versions/latest/fork", {"name": "Mine"}, format="json")
+    assert answer.status_code == 201
+    assert Prompt.objects.get(pk=answer.json()["prompt"]["id"]).owner == friend
+    assert friend_api.get(f"{URL}/{prompt.pk}/export").status_code == 200
