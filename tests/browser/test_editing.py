@@ -129,15 +129,6 @@ def test_unsaved_text_survives_leaving_the_page(page: Page, make_prompt: Callabl
     expect(bench.text()).to_have_text("kept")
 
 
-def test_a_full_store_is_said_and_costs_nothing(page: Page, make_prompt: Callable[..., str]) -> None:
-    page.add_init_script("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };")
-    bench = Workbench(page).open(make_prompt("kept"))
-    bench.write(bench.text(), " and more")
-    expect(page.locator("[data-notices]")).to_contain_text("storage is full")
-    bench.save()
-    expect(bench.version).to_have_text("v2")
-
-
 def test_who_saves_second_is_told_and_keeps_a_branch(
     page: Page, make_prompt: Callable[..., str], api: httpx2.Client
 ) -> None:

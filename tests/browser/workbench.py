@@ -46,6 +46,10 @@ class Workbench:
         return self.page.locator("[data-save-state]")
 
     @property
+    def draft(self) -> Locator:
+        return self.page.locator("[data-draft-state]")
+
+    @property
     def version(self) -> Locator:
         return self.page.locator("[data-version-chip]")
 

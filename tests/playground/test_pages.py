@@ -87,8 +87,43 @@ def test_home_asks_the_database_as_often_for_many_as_for_one(
     owner: User, owner_browser: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     many_prompts(owner, ROWS)
-    with django_assert_max_num_queries(3):
+    with django_assert_max_num_queries(6):
         owner_browser.get("/")
+
+
+def test_home_shows_one_state_folder_and_tag(owner: User, owner_browser: Client) -> None:
+    rows = {
+        "Plain": {},
+        "Inside": {"folder": "team/support"},
+        "Beside": {"folder": "teams"},
+        "Tagged": {"tags": ["a&b"]},
+    }
+    made = {name: services.create_prompt(owner=owner, name=name, **fields) for name, fields in rows.items()}
+    services.archive_prompt(prompt=services.create_prompt(owner=owner, name="Old"))
+    services.trash_prompt(prompt=made["Plain"])
+
+    def names(**query: str) -> set[str]:
+        return {prompt.name for prompt in owner_browser.get("/", query).context["prompts"]}
+
+    assert names() == {"Inside", "Beside", "Tagged"}
+    assert names(state="archived") == {"Old"}
+    assert names(state="trashed") == {"Plain"}
+    assert names(folder="team") == {"Inside"}
+    assert names(folder="") == {"Tagged"}
+    assert names(tag="a&b") == {"Tagged"}
+    assert "?tag=a%26b" in owner_browser.get("/").text
+
+
+def test_home_shows_where_the_words_are(owner_browser: Client, save: Save) -> None:
+    save("Say <b>marmalade</b> twice")
+    found = owner_browser.get("/", {"q": "marmalade"}).text
+    assert "&lt;b&gt;<mark>marmalade</mark>&lt;/b&gt; twice" in found
+
+
+def test_a_large_text_is_not_part_of_the_page(owner_browser: Client, prompt: Prompt, save: Save) -> None:
+    save("x" * 200_001)
+    page = owner_browser.get(f"/prompts/{prompt.pk}/versions/1/").context["page"]
+    assert page["spec"]["messages"][0]["content"]["bytes"] == 200_001
 
 
 def test_a_prompt_is_made_once_however_often_the_form_is_sent(owner_browser: Client, owner: User) -> None:
