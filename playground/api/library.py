@@ -19,11 +19,11 @@ from playground.serializers import PromptOutput
 
 
 class _Place(APIView):
-    put: ClassVar[Callable[..., Prompt]]
+    service: ClassVar[Callable[..., Prompt]]
 
     def post(self, request: Request, prompt_id: uuid.UUID) -> Response:
         prompt = access.own_prompt_for(request.user, prompt_id)
-        return Response(PromptOutput(type(self).put(prompt=prompt)).data)
+        return Response(PromptOutput(type(self).service(prompt=prompt)).data)
 
 
 def _documented(operation_id: str, description: str) -> Callable[[type[_Place]], type[_Place]]:
@@ -33,17 +33,17 @@ def _documented(operation_id: str, description: str) -> Callable[[type[_Place]],
 
 @_documented("prompts_archive", "Out of the usual lists; otherwise as before. For its owner only.")
 class Archive(_Place):
-    put = staticmethod(services.archive_prompt)
+    service = staticmethod(services.archive_prompt)
 
 
 @_documented("prompts_trash", "Gone for everybody, and erased in 30 days. For its owner only.")
 class Trash(_Place):
-    put = staticmethod(services.trash_prompt)
+    service = staticmethod(services.trash_prompt)
 
 
 @_documented("prompts_restore", "Back into the usual lists, from the archive or the trash. For its owner only.")
 class Restore(_Place):
-    put = staticmethod(services.restore_prompt)
+    service = staticmethod(services.restore_prompt)
 
 
 class FolderTree(APIView):

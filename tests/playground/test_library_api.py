@@ -222,3 +222,8 @@ def test_a_friend_forks_and_exports_what_is_shared(friend_api: APIClient, friend
     assert answer.status_code == 201
     assert Prompt.objects.get(pk=answer.json()["prompt"]["id"]).owner == friend
     assert friend_api.get(f"{URL}/{prompt.pk}/export").status_code == 200
+
+
+def test_a_place_is_changed_by_post_only(owner_api: APIClient, prompt: Prompt) -> None:
+    for place in ("archive", "trash", "restore"):
+        assert owner_api.put(f"/api/v1/prompts/{prompt.pk}/{place}", {}, format="json").status_code == 405

@@ -92,7 +92,7 @@ def test_home_asks_the_database_as_often_for_many_as_for_one(
 
 
 def test_home_shows_one_state_folder_and_tag(owner: User, owner_browser: Client) -> None:
-    rows = {
+    rows: dict[str, dict[str, Any]] = {
         "Plain": {},
         "Inside": {"folder": "team/support"},
         "Beside": {"folder": "teams"},
