@@ -7,6 +7,7 @@ import { el, one } from "./dom.js";
 import { sayNext } from "./flash.js";
 import { MergeQuestion } from "./merge_question.js";
 import { questions, resolved } from "./merge_resolve.js";
+import { MergeTexts } from "./merge_texts.js";
 import { toastError } from "./toast.js";
 
 /** @typedef {{number: number, name: string}} Side `name`: its branch, or "version 3" */
@@ -25,6 +26,7 @@ export class MergePage {
     this.asked = [];
     /** @type {{spec: import("./spec.js").Spec, conflicts: import("./merge_resolve.js").Conflict[], base: number} | null} */
     this.merge = null;
+    this.texts = new MergeTexts(page.promptId);
     this.key = newKey();
     this.busy = false;
     this.form = one("[data-merge-form]", root, HTMLFormElement);
@@ -95,7 +97,9 @@ export class MergePage {
 
   #compare() {
     const spec = this.details.open ? this.#spec() : null;
-    if (spec) void this.diff.fetch(() => call(`${this.path}/diff`, { method: "POST", body: { from: String(this.page.ours.number), spec } }));
+    if (!spec) return;
+    const from = String(this.page.ours.number);
+    void this.diff.fetch(async () => call(`${this.path}/diff`, { method: "POST", body: { from, spec: await this.texts.named(spec) } }));
   }
 
   async #save() {
@@ -103,9 +107,10 @@ export class MergePage {
     if (this.busy || !spec || this.button.disabled) return;
     const { ours, theirs, branch, promptId } = this.page;
     const message = one("input[name=message]", this.form, HTMLInputElement).value;
-    const body = { spec, parent: ours.number, merged: theirs.number, branch, message };
     this.busy = true;
+    this.#working(true);
     try {
+      const body = { spec: await this.texts.named(spec), parent: ours.number, merged: theirs.number, branch, message };
       const saved = await create(`${this.path}/versions`, body, this.key);
       sayNext(saved.forked ? `Somebody saved on ${branch} first: the merge is kept as version ${saved.number} on branch ${saved.branch}.` : `Merged as version ${saved.number} on ${saved.branch}.`);
       location.assign(versionPage(promptId, saved.number));
@@ -114,8 +119,15 @@ export class MergePage {
       const problem = one("[data-merge-error]", this.form, HTMLElement);
       problem.textContent = error instanceof ApiError ? `${error.sentence} Your choices are still on this page.` : String(error);
       problem.hidden = false;
+      this.#working(false);
     }
     this.busy = false;
+  }
+
+  /* A large text may take a while. */
+  #working(/** @type {boolean} */ isWorking) {
+    this.button.setAttribute("aria-disabled", String(isWorking));
+    one("[data-merge-left]", this.form).textContent = isWorking ? "Saving" : "";
   }
 
   /** @param {unknown} error */

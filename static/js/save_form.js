@@ -4,6 +4,7 @@ import { differences, proposedMessage } from "./changes.js";
 import { DiffView } from "./diff_view.js";
 import { openDialog } from "./dialog.js";
 import { one } from "./dom.js";
+import { isUnsent, textsOf } from "./large/references.js";
 
 /** @typedef {import("./spec.js").Spec} Spec */
 
@@ -45,7 +46,9 @@ export class SaveForm {
     this.diffBox.hidden = true;
     this.#say("");
     openDialog(this.dialog);
-    if (number && parts.length > 0) void this.#compare(number, current);
+    // A large text that is not sent yet cannot be compared by the server; the words have to do.
+    const isSent = !textsOf(current).some(isUnsent);
+    if (number && parts.length > 0 && isSent) void this.#compare(number, current);
   }
 
   /** @param {string} text */

@@ -26,6 +26,7 @@ function bindList(view, actions) {
     if (step) view.move(step);
     else if (event.key === "Enter") actions.open(view.active);
     else if (event.key === " ") view.toggleMark(view.active);
+    else if (event.key === "Escape" && view.marks.length > 0) view.clearMarks();
     else return;
     event.preventDefault();
   });

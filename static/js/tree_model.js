@@ -22,7 +22,11 @@ export class TreeModel {
     /** @type {Map<number, number[]>} in order of their making */
     this.children = new Map();
     for (const node of [...nodes].reverse()) {
-      for (const parent of node.parents) this.children.set(parent, [...(this.children.get(parent) ?? []), node.number]);
+      for (const parent of node.parents) {
+        const siblings = this.children.get(parent);
+        if (siblings) siblings.push(node.number);
+        else this.children.set(parent, [node.number]);
+      }
     }
     this.lanes = nodes.reduce((most, node) => Math.max(most, node.lane + 1), 0);
   }

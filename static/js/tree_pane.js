@@ -21,6 +21,8 @@ export class TreePane {
     this.list = one("[data-tree]", root, HTMLElement);
     this.view = new TreeView(this.list, parent.onActive);
     this.readAt = 0;
+    this.asked = 0;
+    this.latest = Promise.resolve();
     this.current = 0;
     this.list.addEventListener("click", (event) => this.#clicked(event));
     this.list.addEventListener("auxclick", (event) => event.button === 1 && this.#clicked(event));
@@ -34,11 +36,23 @@ export class TreePane {
   }
 
   /** @param {number} current the open version; 0 for none */
-  async load(current) {
+  load(current) {
     this.current = current;
     this.readAt = Date.now();
+    this.asked += 1;
+    this.latest = this.#read(this.asked);
+    return this.latest;
+  }
+
+  /** @param {number} asked */
+  async #read(asked) {
     try {
       const [answer, drafts] = await Promise.all([call(`prompts/${this.promptId}/tree`), this.#drafts()]);
+      // What was asked for later is newer.
+      if (asked !== this.asked) {
+        await this.latest;
+        return;
+      }
       const isFirst = this.model.nodes.length === 0;
       this.view.show(new TreeModel({ ...answer, drafts }), this.current);
       if (isFirst) this.#recall();

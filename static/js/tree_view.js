@@ -137,6 +137,12 @@ export class TreeView {
     this.onChange();
   }
 
+  clearMarks() {
+    this.marks = [];
+    this.repaint();
+    this.onChange();
+  }
+
   /** The two versions that comparing is about now, older first; null if there is only one. @returns {[number, number] | null} */
   get pair() {
     const [a, b] = this.marks.length === 2 ? this.marks : [this.marks[0] ?? this.active, this.current];

@@ -336,6 +336,19 @@ def test_what_does_not_clash_merges_by_itself_and_what_is_contained_moves_forwar
     assert {branch["head"] for branch in api.get(f"prompts/{prompt}/branches").json()["results"]} == {4}
 
 
+def test_a_merged_text_too_large_for_a_request_is_sent_past_it(
+    page: Page, make_prompt: Make, api: httpx2.Client
+) -> None:
+    long, kept = "x" * 800_000, "kept\n" * 200_000
+    prompt = make_prompt(f"first\n{kept}last\n")
+    save_version(api, prompt, spec(f"{long}\n{kept}last\n"))
+    save_version(api, prompt, spec(f"first\n{kept}{long}\n"), parent=1, branch="idea")
+    page.goto(f"/prompts/{prompt}/merge/?ours=main&theirs=idea")
+    page.get_by_role("button", name="Save merge").click()
+    expect(page).to_have_url(re.compile("/versions/4/$"))
+    assert read_spec(api, prompt, 4)["messages"][0]["content"] == f"{long}\n{kept}{long}\n"
+
+
 def test_two_thousand_versions_stay_light(
     page: Page, make_prompt: Make, api: httpx2.Client, live_stack: Instance
 ) -> None:
@@ -373,7 +386,7 @@ def test_pages_about_two_versions_look_right(
     open_context: Callable[..., BrowserContext], make_prompt: Make, api: httpx2.Client, view: str
 ) -> None:
     long = "a-branch-with-a-name-that-is-far-too-long-for-any-chip"
-    prompt = make_prompt("one\nשלום עולם\ttab\n" + "kept\n" * 20, name="Two versions 🎉 " + "of a long name " * 8)
+    prompt = make_prompt("one\nשלום עולם\ttab\n" + "kept\n" * 20, name="Two versions 🎉 " + "of a long title " * 8)
     save_version(api, prompt, spec("ONE \nשלום לכם    tab\u200b\n" + "kept\n" * 20), message="long message " * 40)
     save_version(api, prompt, spec("uno 🎉\n" + "kept\n" * 20 + "x" * 500, top_k=0), parent=1, branch=long)
     page = open_context(**VIEWS[view]).new_page()
