@@ -41,6 +41,8 @@ export function lineText(line, all) {
   const trailing = (/** @type {Piece} */ piece) => piece.trailing && piece.kind !== "text" && line.op !== "=";
   if (line.column > 0) box.append(el("span", { class: "diff-aside" }, `… from character ${(line.column + 1).toLocaleString()}: `));
   const found = pieces(line.text, line.spans);
+  // Where every word differs, the colour of the line says it all.
+  const marksWords = found.some((piece) => !piece.changed && piece.kind === "text") || found.every((piece) => piece.kind !== "text");
   for (let index = 0; index < found.length; ) {
     const { changed } = found[index];
     let end = index;
@@ -49,7 +51,7 @@ export function lineText(line, all) {
     // Blanks between changed words are no news; a change that is nothing but blanks has to be seen.
     const each = all || (changed && group.every((piece) => piece.kind !== "text"));
     const shown = nodes(group, (piece) => isMarked(piece, each) || trailing(piece));
-    box.append(...(changed ? [el(tag, {}, ...shown)] : shown));
+    box.append(...(changed && marksWords ? [el(tag, {}, ...shown)] : shown));
     index = end;
   }
   if (line.cut) box.append(el("span", { class: "diff-aside" }, " … a long line, cut here"));
