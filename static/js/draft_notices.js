@@ -1,10 +1,10 @@
 /* What is said about drafts: the word in the top bar, and the notices above the editor. */
+import { one } from "./dom.js";
 import { dropNotice, notice } from "./notices.js";
 import { relative } from "./time.js";
 
 const WORDS = {
   nothing: "",
-  waiting: "",
   saving: "Saving…",
   saved: "Saved draft",
   here: "Not saved (kept in this browser)",
@@ -19,12 +19,14 @@ export class DraftNotices {
   constructor(promptId, keeper) {
     this.promptId = promptId;
     this.keeper = keeper;
-    this.state = document.querySelector("[data-draft-state]");
+    this.state = one("[data-draft-state]", document, HTMLElement);
   }
 
   /** @param {keyof typeof WORDS} state */
   say(state) {
-    if (this.state && this.state.textContent !== WORDS[state]) this.state.textContent = WORDS[state];
+    if (this.state.textContent === WORDS[state]) return;
+    this.state.textContent = WORDS[state];
+    this.state.title = WORDS[state];
   }
 
   /** @param {string} when */

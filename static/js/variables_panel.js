@@ -1,6 +1,9 @@
 /* One row for each variable that the texts name, with its value. Derived from the text every time. */
 import { fromTemplate, one } from "./dom.js";
+import { bindDropping, pickFile } from "./large/dropping.js";
+import { readShort } from "./large/short_file.js";
 import { TextEditor } from "./text_editor.js";
+import { toast } from "./toast.js";
 
 /** @typedef {import("./spec.js").VariableCard} VariableCard */
 
@@ -31,8 +34,19 @@ class Row {
     this.#about();
   }
 
+  /** A file becomes the value; a run carries its values itself, so they have a limit. @param {File} file */
+  async #take(file) {
+    try {
+      this.editor.replace(await readShort(file, "A value"));
+    } catch (error) {
+      toast(/** @type {Error} */ (error).message, { tone: "bad" });
+    }
+  }
+
   /** @param {() => void} onChange */
   #bind(onChange) {
+    bindDropping(this.element, { onFile: (file) => void this.#take(file), onText: () => false });
+    one("[data-variable-attach]", this.element).addEventListener("click", () => pickFile((file) => void this.#take(file)));
     one("[data-variable-empty]", this.element).addEventListener("click", () => {
       this.meantEmpty = true;
       onChange();

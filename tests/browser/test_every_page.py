@@ -28,6 +28,9 @@ OPEN_PAGES = {
 OWN_PAGES = {
     "home": "/",
     "nothing-found": "/?q=zzzzzzzz",
+    "archived": "/?state=archived",
+    "trash": "/?state=trashed",
+    "import": "/import/",
     "runs": "/runs/",
     "account": "/account/",
     "keys": "/account/keys/",

@@ -18,7 +18,7 @@ def test_a_newcomer_writes_saves_runs_and_copies(
     page = open_context(signed_in=False, viewport={"width": 1440, "height": 900}).new_page()
     sign_in(page, *account)
     page.get_by_role("button", name="New prompt").first.click()
-    page.get_by_label("Name").fill("A rhyme about anything")
+    page.get_by_role("dialog", name="New prompt").get_by_label("Name").fill("A rhyme about anything")
     page.keyboard.press("Enter")
     bench = Workbench(page).wait()
     expect(page.get_by_role("heading", name="A rhyme about anything")).to_be_visible()

@@ -2,7 +2,6 @@
  * A place for one text of a spec, whatever its size: an editor for what is short, a card for a file on its way, a
  * window on a large text that is saved. Reads as a string, or as the reference that names the text.
  */
-import { ApiError } from "../api.js";
 import { el } from "../dom.js";
 import { dropNotice, notice } from "../notices.js";
 import { TextEditor } from "../text_editor.js";
@@ -10,7 +9,9 @@ import { toast } from "../toast.js";
 import { bindDropping, pickFile } from "./dropping.js";
 import { FileCard } from "./file_card.js";
 import { isBody, isReference, isUnsent, isUpload } from "./references.js";
-import { countWords, LARGE, sizeWords } from "./sizes.js";
+import { LARGE, sizeWords } from "./sizes.js";
+import { cardWords, halfCharacter, learnVariables } from "./slot_words.js";
+import { loadWhole, sendEdited } from "./slot_transfers.js";
 import { home } from "./text_home.js";
 import { TextSource } from "./text_source.js";
 import { TextWindow } from "./text_window.js";
@@ -117,32 +118,20 @@ export class TextSlot {
    */
   #open(source, reference) {
     const reader = new TextWindow(source, this.options.label);
-    const actions = reader.element.querySelector("[data-reader-actions]");
-    for (const [label, action] of /** @type {const} */ ([[`Edit ${sizeWords(source.bytes)}`, () => void this.#edit(source)], ["Replace…", () => this.pick()], ["Remove", () => this.#clear()]])) {
-      const kind = label.startsWith("Edit") ? "" : " button-quiet";
-      const button = el("button", { class: `button button-small${kind}`, type: "button" }, label);
-      button.addEventListener("click", action);
-      actions?.append(button);
-    }
+    reader.offer([
+      [`Edit ${sizeWords(source.bytes)}`, () => void this.#edit(source)],
+      ["Replace…", () => this.pick()],
+      ["Remove", () => this.#clear()],
+    ]);
     this.#show([reader.element]);
     void reader.open();
-    if (home.variables[reference.body]) return;
-    home.variables[reference.body] = [];
-    source.variables().then(
-      (names) => {
-        home.variables[reference.body] = names;
-        if (names.length > 0) this.onChange();
-      },
-      () => delete home.variables[reference.body],
-    );
+    void learnVariables(source, reference.body).then((isNew) => isNew && this.onChange());
   }
 
   /** @param {Reference} reference */
   #showCard(reference) {
-    const file = isUpload(reference) ? home.files[reference.upload] : undefined;
-    const card = new FileCard(file?.name ?? "A large text");
-    const bytes = file?.bytes ?? (isBody(reference) ? reference.bytes : undefined);
-    const facts = [bytes !== undefined && sizeWords(bytes), file && countWords(file.lines, "line")].filter(Boolean).join(" · ");
+    const { name, facts } = cardWords(reference);
+    const card = new FileCard(name);
     card.say(facts, [
       { label: "Replace…", action: () => this.pick() },
       { label: "Remove", action: () => this.#clear() },
@@ -170,14 +159,9 @@ export class TextSlot {
   /* Everything into the editor: its size was said by the button. */
   async #edit(/** @type {TextSource} */ source) {
     const { reference } = this;
-    const card = new FileCard(this.options.label);
-    const stop = new AbortController();
-    card.say("", [{ label: "Cancel", action: () => stop.abort(new DOMException("Cancelled", "AbortError")) }]);
-    card.advance("Loading", 0);
     const reader = [...this.other.children];
-    this.#show([card.element]);
     try {
-      const text = await source.text((done) => card.advance("Loading", done), stop.signal);
+      const text = await loadWhole(source, this.options.label, (card) => this.#show([card]));
       if (this.reference !== reference) return;
       this.reference = null;
       this.editor.load(text);
@@ -188,7 +172,7 @@ export class TextSlot {
       this.onChange();
     } catch (error) {
       this.#show(reader);
-      if (!stop.signal.aborted) toast(/** @type {Error} */ (error).message, { tone: "bad" });
+      toast(/** @type {Error} */ (error).message, { tone: "warn" });
     }
   }
 
@@ -208,9 +192,9 @@ export class TextSlot {
 
   /** @param {string} text */
   #takeText(text) {
-    if (!text.isWellFormed()) {
-      const at = [...text.matchAll(/\p{Surrogate}/gu)][0]?.index ?? 0;
-      toast(`Half a character stands at position ${at.toLocaleString()}: this cannot be kept exactly, so nothing was pasted.`, { tone: "bad" });
+    const problem = halfCharacter(text);
+    if (problem) {
+      toast(problem, { tone: "bad" });
       return;
     }
     this.take(new Blob([text], { type: "text/plain" }), "Pasted text");
@@ -299,18 +283,9 @@ export class TextSlot {
 
   async #sendEdited() {
     const { doc } = this.view.state;
-    const file = new Blob([this.editor.read()], { type: "text/plain" });
-    const card = new FileCard(this.options.label);
-    const stop = new AbortController();
     const near = this.origin && isBody(this.origin) ? this.origin.body : undefined;
-    card.say("", [{ label: "Cancel", action: () => stop.abort(new ApiError({ message: "Sending the text was cancelled. Nothing was saved.", code: "cancelled", status: 0 })) }]);
-    this.other.replaceChildren(card.element);
-    try {
-      this.origin = await upload(file, { name: this.options.label, near, signal: stop.signal, onProgress: (part, done) => card.advance(part, done) });
-      this.base = doc;
-    } finally {
-      if (card.element.isConnected) this.other.replaceChildren();
-    }
+    this.origin = await sendEdited(this.editor.read(), { label: this.options.label, near }, this.other);
+    this.base = doc;
   }
 
   /** The version was saved: uploads are texts of it now. */

@@ -1,5 +1,5 @@
 /* The read-only window on a saved text: its first part at once, then any line of it, and what is found in it. */
-import { fromTemplate, one } from "../dom.js";
+import { el, fromTemplate, one } from "../dom.js";
 import { RowIndex } from "./row_index.js";
 import { RowView } from "./row_view.js";
 import { TextScan } from "./text_scan.js";
@@ -32,10 +32,25 @@ export class TextWindow {
     this.index = null;
     /** @type {WindowCache | null} */
     this.cache = null;
+    this.element.addEventListener("keydown", (event) => {
+      if (!(event.ctrlKey || event.metaKey) || event.key !== "f") return;
+      event.preventDefault();
+      this.search.field.select();
+    });
     one("[data-reader-jump]", this.element).addEventListener("submit", (event) => {
       event.preventDefault();
       this.#jump();
     });
+  }
+
+  /** What can be done with the text. @param {[label: string, action: () => void][]} actions the first stands out */
+  offer(actions) {
+    const buttons = actions.map(([label, action], place) => {
+      const button = el("button", { class: `button button-small${place ? " button-quiet" : ""}`, type: "button" }, label);
+      button.addEventListener("click", action);
+      return button;
+    });
+    one("[data-reader-actions]", this.element).append(...buttons);
   }
 
   /** Reads the beginning and the index at once; the beginning is drawn as soon as it is here. */
