@@ -33,7 +33,7 @@ def test_a_newcomer_writes_saves_runs_and_copies(
     bench.save("First try")
     expect(bench.version).to_have_text("v1")
     expect(bench.state).to_have_text("Saved")
-    expect(page.get_by_role("option")).to_contain_text("First try")
+    expect(page.locator("#version-1")).to_contain_text("First try")
     assert read_spec(api, bench.prompt_id, 1) == {
         "model": "smollm2-135m-instruct",
         "max_tokens": 24,
