@@ -84,7 +84,7 @@ def library(request: HttpRequest, person: User) -> dict[str, Any]:
         "prompts": page.rows,
         "has_any": any(counts.values()),
         "states": [
-            {"name": name, "title": title, "count": counts[name], "address": shown.address(state=name)}
+            {"name": name, "title": title, "count": f"{counts[name]:,}", "address": shown.address(state=name)}
             for name, (title, _) in _STATES.items()
         ],
         "folders": _with_addresses(folders.tree(_STATES[shown.state][1](mine).folder_counts()), shown),
@@ -115,6 +115,7 @@ def _with_addresses(nodes: Iterable[dict[str, Any]], shown: Shown) -> list[dict[
     return [
         {
             **node,
+            "total": f"{node['total']:,}",
             "address": shown.address(folder=node["path"]),
             "current": node["path"] == shown.folder,
             "children": _with_addresses(node["children"], shown),

@@ -14,7 +14,8 @@ WITHIN_S = 60
 
 def many_lines(size: int) -> bytes:
     """Numbered lines with characters of one to four bytes, `size` bytes or a few more."""
-    lines, length = [], 0
+    lines: list[bytes] = []
+    length = 0
     while length < size:
         lines.append(f"{len(lines) + 1}: a line that mentions é, 質 and 😀 and goes on for a while\n".encode())
         length += len(lines[-1])

@@ -39,7 +39,7 @@ export class TextSlot {
     this.origin = null;
     this.base = this.editor.start;
     this.unsent = 0;
-    /** The file on its way. @type {{promise: Promise<void>, stop: AbortController} | null} */
+    /** The file on its way. kept: what it replaces. @type {{promise: Promise<void>, stop: AbortController, kept: any} | null} */
     this.sending = null;
     /** The edited text on its way. @type {Promise<void> | null} */
     this.delivery = null;
@@ -71,7 +71,7 @@ export class TextSlot {
 
   /** @returns {any} a string, a reference, or {unsent} for a large text that is still to be sent */
   read() {
-    if (this.sending && !this.origin) return { unsent: this.unsent, of: null };
+    if (this.sending) return { unsent: this.unsent, of: null };
     if (this.reference) return this.reference;
     const { doc } = this.view.state;
     if (this.origin && doc.eq(this.base)) return this.origin;
@@ -231,7 +231,8 @@ export class TextSlot {
   #send(file, name, before) {
     const card = new FileCard(name);
     const stop = new AbortController();
-    const kept = isUnsent(before) ? this.editor.read() : before;
+    const kept = this.sending ? this.sending.kept : isUnsent(before) ? this.editor.read() : before;
+    this.sending?.stop.abort(new DOMException("Replaced", "AbortError"));
     const near = isBody(before) ? before.body : undefined;
     const back = () => {
       stop.abort(new DOMException("Cancelled", "AbortError"));
@@ -243,14 +244,14 @@ export class TextSlot {
       card.say("", [{ label: "Cancel", action: back }]);
       card.advance("read", 0);
       const promise = upload(file, { name, near, signal: stop.signal, onProgress: (part, done) => card.advance(part, done) });
-      this.sending = { stop, promise: promise.then((reference) => this.#sent(stop, reference, kept, name)) };
+      this.sending = { stop, kept, promise: promise.then((reference) => this.#sent(stop, reference, kept, name)) };
       this.sending.promise.catch((error) => {
         if (stop.signal.aborted) return;
         card.say(error.message, [{ label: "Try again", action: begin }, { label: "Remove", action: back }], "bad");
       });
       this.#edited();
     };
-    this.reference = null;
+    this.reference = this.origin = null;
     this.#show([card.element]);
     begin();
   }
