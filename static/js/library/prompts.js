@@ -1,5 +1,5 @@
 /* What can be done to prompts of the list, one by one through the API, a few at a time. */
-import { call } from "../api.js";
+import { ApiError, call } from "../api.js";
 
 /** @typedef {{id: string, name: string, description: string, folder: string, tags: string[]}} Row */
 
@@ -61,7 +61,11 @@ export async function doToEach(action, rows, values = {}) {
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  if (refused.length > 0) throw refused[0];
+  if (refused.length === 0) return;
+  const [first] = refused;
+  if (rows.length === 1 || !(first instanceof ApiError)) throw first;
+  const message = `${rows.length - refused.length} of ${rows.length} are done; the others are as they were. ${first.message}`;
+  throw new ApiError({ ...first, message });
 }
 
 /**
