@@ -33,6 +33,8 @@ export class BranchMenu {
     const left = Math.max(8, Math.min(box.left, innerWidth - this.menu.offsetWidth - 8));
     this.menu.style.setProperty("left", `${left}px`);
     this.menu.style.setProperty("top", `${box.bottom + 4}px`);
+    // Usually the branch's `autofocus` has done it at once; this event comes later, and keys may have moved on.
+    if (this.menu.contains(document.activeElement)) return;
     const first = this.menu.querySelector("[aria-current]") ?? this.menu.querySelector("a, button");
     if (first instanceof HTMLElement) first.focus();
   }
@@ -53,7 +55,7 @@ export class BranchMenu {
    * @param {import("./tree_model.js").TreeModel} model
    */
   #row({ name, head }, current, model) {
-    const attributes = { class: "menu-item", href: versionPage(this.promptId, head, { branch: name }), "aria-current": name === current && "true" };
+    const attributes = { class: "menu-item", href: versionPage(this.promptId, head, { branch: name }), "aria-current": name === current && "true", autofocus: name === current && "" };
     const link = el("a", attributes, icon("git-branch"), el("bdi", { class: "truncate" }, name), el("span", { class: "faint numeric" }, `v${head}`));
     const here = model.head(current);
     if (!this.canChange || name === current || here === undefined || model.isAncestor(head, here)) return el("div", { class: "menu-row" }, link);
@@ -73,6 +75,9 @@ export class BranchMenu {
     this.button.hidden = model.branches.length === 0;
     this.button.title = isHead ? `Branch ${current}: version ${number} is its newest` : `Branch ${current}: its newest version is ${head}`;
     one("[data-branch-name]", this.button).textContent = head === undefined ? "no branch" : current;
+    const held = this.list.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
     this.list.replaceChildren(...model.branches.map((branch) => this.#row(branch, current, model)));
+    const again = held && [...this.list.querySelectorAll("a")].find((link) => link.getAttribute("href") === held);
+    if (again) again.focus();
   }
 }

@@ -44,6 +44,8 @@ export class DraftKeeper {
     this.wanted = false;
     this.ready = false;
     this.busy = false;
+    /** The request that is on its way to the server. @type {Promise<void>} */
+    this.flight = Promise.resolve();
     this.stopped = false;
     /** Whether this browser has what is written. */
     this.here = true;
@@ -124,10 +126,11 @@ export class DraftKeeper {
     this.server.revision = theirs.revision;
     this.stopped = false;
     this.editor.load(theirs);
+    // First, or what it holds would seem to have changed since and be sent again, under a revision that may be over.
+    this.editor.settle();
     this.sent = this.#content();
     this.local.keep({ ...theirs, synced: true });
     if (theirs.spec) this.notices.back(theirs.keptAt);
-    this.editor.settle();
     this.#paint();
   }
 
@@ -190,18 +193,29 @@ export class DraftKeeper {
   async #sync() {
     if (this.busy || this.stopped || !this.ready || !this.wanted) return;
     this.busy = true;
+    const { server } = this;
     try {
       await this.editor.send();
       const content = this.#content();
-      if (content !== this.sent) await this.server.keep(content, this.editor.current().base);
+      if (content !== this.sent && this.wanted) await this.#put(content);
+      // Saved or thrown away meanwhile: what went out is being removed.
+      if (server !== this.server || !this.wanted) return;
       this.sent = content;
       this.failing = false;
       this.#keepHere(this.#content() === content);
       if (this.#content() !== content) this.#later(QUIET_MS);
     } catch (error) {
-      await this.#failed(error);
+      if (server === this.server && this.wanted) await this.#failed(error);
+    } finally {
+      this.busy = false;
     }
-    this.busy = false;
+  }
+
+  /** @param {string} content @param {{leaving?: boolean}} [options] */
+  #put(content, options) {
+    const put = this.server.keep(content, this.editor.current().base, options);
+    this.flight = put.catch(() => {});
+    return put;
   }
 
   /** @param {unknown} error */
@@ -250,8 +264,7 @@ export class DraftKeeper {
     this.#keepHere(false);
     if (this.busy) return;
     clearTimeout(this.timer);
-    const { base } = this.editor.current();
-    this.server.keep(content, base, { leaving: true }).then(
+    this.#put(content, { leaving: true }).then(
       () => {
         this.sent = content;
         this.#keepHere(true);
@@ -288,9 +301,11 @@ export class DraftKeeper {
     this.local.forget();
     this.here = true;
     this.#paint();
-    const was = this.sent || this.server.revision !== null;
+    const was = this.sent || this.server.revision !== null || this.busy;
     this.sent = "";
     const { server } = this;
+    // A request that is on its way would bring the draft back if it came after its removal.
+    await this.flight;
     if (was) await server.drop().catch(() => {});
   }
 }

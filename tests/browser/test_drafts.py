@@ -33,11 +33,16 @@ def test_a_draft_is_kept_on_the_server_and_opens_in_another_browser(
     bench.wait()
     expect(bench.text()).to_have_text("kept and more")
     wait_until_kept(bench)
-    other = Workbench(open_context().new_page()).open(bench.prompt_id)
+    other_page = open_context().new_page()
+    written: list[str] = []
+    other_page.on("request", lambda request: written.append(request.url) if request.method == "PUT" else None)
+    other = Workbench(other_page).open(bench.prompt_id)
     expect(other.text()).to_have_text("kept and more")
     expect(other.page.locator("[data-notices]")).to_contain_text("is back")
     assert drafts(api, bench.prompt_id) == ["main"]
     assert len(api.get(f"prompts/{bench.prompt_id}/versions").json()["results"]) == 1
+    other.page.wait_for_timeout(1200)
+    assert written == [], "what was only opened is not written again"
     bench.save()
     expect(bench.version).to_have_text("v2")
     expect(bench.draft).to_have_text("")
