@@ -85,16 +85,18 @@ def ours(shape: Shape, prompt: Prompt) -> dict[str, Any]:
 def reading(shape: Shape, prompt: Prompt, hashes: list[str]) -> dict[str, Any]:
     """Reads every version once, comparing its text, then times the oldest, the middle and the deepest."""
     every: Seconds = []
+    computing: Seconds = []
     for (_, text), sha256 in zip(history(shape), hashes, strict=True):
-        started = time.perf_counter()
+        started, used = time.perf_counter(), time.process_time()
         read = store.read(prompt_id=prompt.pk, sha256s=[sha256])[sha256]
         every.append(time.perf_counter() - started)
+        computing.append(time.process_time() - used)
         if read != text:
             raise SystemExit(f"{shape.name}: a text did not come back as it was saved")
     deepest = Body.objects.filter(prompt=prompt).order_by("-depth", "-id").values_list("sha256", flat=True)[0]
     chosen = {"oldest": hashes[0], "middle": hashes[len(hashes) // 2], "deepest": bytes(deepest).hex()}
     times = {f"read_{name}": spread(timed_reads(prompt, sha256)) for name, sha256 in chosen.items()}
-    return {"read_every": spread(every), **times}
+    return {"read_every": spread(every), "read_every_cpu": spread(computing), **times}
 
 
 def timed_reads(prompt: Prompt, sha256: str) -> Seconds:

@@ -46,7 +46,7 @@ def decode_all(bodies: Sequence[Body], wanted: Collection[uuid.UUID]) -> dict[uu
         waiting[body.base_id] = waiting.get(body.base_id, 0) + 1
     texts: dict[uuid.UUID, bytes] = {}
     for body in bodies:
-        texts[body.pk] = _decode(body, stored.pop(body.pk), texts)
+        texts[body.pk] = _decode(body, stored.pop(body.pk), texts, compare=body.pk in wanted)
         waiting[body.base_id] -= 1
         if body.base_id and not waiting[body.base_id] and body.base_id not in wanted:
             del texts[body.base_id]
@@ -64,10 +64,11 @@ def _fetch(body: Body) -> bytes:
         raise _unreadable(body, error) from error
 
 
-def _decode(body: Body, data: bytes, texts: dict[uuid.UUID, bytes]) -> bytes:
+def _decode(body: Body, data: bytes, texts: dict[uuid.UUID, bytes], *, compare: bool) -> bytes:
     base = texts[body.base_id] if body.base_id else None
+    sha256 = bytes(body.sha256) if compare else None
     try:
-        return codec.decode(data, sha256=bytes(body.sha256), byte_length=body.byte_length, base=base)
+        return codec.decode(data, sha256=sha256, byte_length=body.byte_length, base=base)
     except codec.CorruptBody as error:
         raise _unreadable(body, error) from error
 
