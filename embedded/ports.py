@@ -46,6 +46,10 @@ class Ports:
         self._asked: set[str] = set()
         self._given: set[int] = set()
 
+    def reserve(self, port: int) -> None:
+        """Never to be given out: somebody chose it for a service that does not listen yet."""
+        self._given.add(port)
+
     def get(self, name: str) -> int:
         """The port of `name`: the one it had, unless something else took it meanwhile. The same for a whole run."""
         port = self._known.get(name)

@@ -81,6 +81,8 @@ def build(options: Options, folder: DataFolder, given: Mapping[str, str] = os.en
         given={name: value for name, value in given.items() if value != "" or name not in REPLACED},
         sockets=folder.sockets(),
     )
+    # The web server binds last; until then its port looks free.
+    stack.ports.reserve(options.port)
     add_web_settings(stack)
     add_database(stack)
     add_redis(stack)
