@@ -46,6 +46,9 @@ export class DraftKeeper {
     this.busy = false;
     /** The request that is on its way to the server. @type {Promise<void>} */
     this.flight = Promise.resolve();
+    /** Over once it is known what the server has. @type {Promise<void>} */
+    this.met = Promise.resolve();
+    this.discarded = false;
     this.stopped = false;
     /** Whether this browser has what is written. */
     this.here = true;
@@ -73,7 +76,12 @@ export class DraftKeeper {
   }
 
   /** Meets what the server has: takes it if it is newer, keeps both if both moved on. */
-  async meet() {
+  meet() {
+    this.met = this.#meet();
+    return this.met;
+  }
+
+  async #meet() {
     try {
       const rows = await this.server.list();
       const row = rows.find(({ base }) => (base ?? 0) === this.number);
@@ -158,6 +166,8 @@ export class DraftKeeper {
 
   /** @param {boolean} worthKeeping */
   note(worthKeeping) {
+    // Thrown away: the editor shows it until the page is loaded anew, and must not bring it back.
+    if (this.discarded) return;
     this.wanted = worthKeeping;
     if (!worthKeeping) {
       if (this.ready && this.sent) void this.forget();
@@ -191,7 +201,7 @@ export class DraftKeeper {
   }
 
   async #sync() {
-    if (this.busy || this.stopped || !this.ready || !this.wanted) return;
+    if (this.busy || this.stopped || this.discarded || !this.ready || !this.wanted) return;
     this.busy = true;
     const { server } = this;
     try {
@@ -276,7 +286,9 @@ export class DraftKeeper {
   /** Throws the draft away, here and there. @param {{reload?: boolean}} [options] */
   async discard({ reload = true } = {}) {
     this.discarded = reload;
-    await this.forget();
+    // The page before may have sent a draft as it was left, which this one learns of only now.
+    await this.met;
+    await this.forget({ surely: true });
     if (reload) location.reload();
   }
 
@@ -292,8 +304,11 @@ export class DraftKeeper {
     await done;
   }
 
-  /** It was saved as a version, or is as the version again. */
-  async forget() {
+  /**
+   * It was saved as a version, or is as the version again.
+   * @param {{surely?: boolean}} [options] surely: also if the server is not known to have one
+   */
+  async forget({ surely = false } = {}) {
     clearTimeout(this.timer);
     this.wanted = false;
     this.adopted = null;
@@ -301,7 +316,7 @@ export class DraftKeeper {
     this.local.forget();
     this.here = true;
     this.#paint();
-    const was = this.sent || this.server.revision !== null || this.busy;
+    const was = surely || this.sent || this.server.revision !== null || this.busy;
     this.sent = "";
     const { server } = this;
     // A request that is on its way would bring the draft back if it came after its removal.
