@@ -48,11 +48,20 @@ def worker(upstream: Upstream, tmp_path: Path, *options: str) -> Iterator[subpro
     }
     command = [sys.executable, "-m", "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "4"]
     with (tmp_path / "worker.log").open("ab") as log:
-        process = subprocess.Popen([*command, *options], cwd=project.BASE_DIR, env=environment, stderr=log, stdout=log)
+        # A session of its own: `--beat` starts a process beside the worker, which would outlive it.
+        process = subprocess.Popen(
+            [*command, *options],
+            cwd=project.BASE_DIR,
+            env=environment,
+            stderr=log,
+            stdout=log,
+            start_new_session=True,
+        )
         try:
             yield process
         finally:
-            process.kill()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
