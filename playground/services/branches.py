@@ -6,7 +6,6 @@ import itertools
 from typing import NoReturn
 
 from django.db import transaction
-from django.db.models import F
 
 from accounts.models import User
 from core.errors import Conflict
@@ -102,8 +101,3 @@ def record_move(branch: Branch, *, actor: User | None, from_version: Version | N
     BranchMove.objects.create(
         prompt_id=branch.prompt_id, branch=branch, actor=actor, from_version=from_version, to_version=to_version
     )
-
-
-def may_redo(branch: Branch) -> bool:
-    """Whether `redo_branch` has somewhere to go."""
-    return BranchMove.objects.filter(branch=branch, from_version__parent=F("branch__head")).exists()
