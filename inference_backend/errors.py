@@ -7,8 +7,12 @@ BackendError
 |   +-- ForbiddenError
 |   +-- NotFoundError
 |   +-- BodyTooLargeError
+|   +-- ConflictError           the idempotency key belongs to another request
+|   +-- RateLimitedError        the caller's own limit
 +-- OverloadedError             nobody's fault; worth trying again
 |   +-- EngineUnavailableError
+|   +-- CapacityStartingError   it will be better in minutes, not in seconds
+|   +-- DeadlineExceededError   waited as long as it may
 +-- KeyStoreError               keys cannot be checked, so nobody is let in
 +-- EngineError                 the engine broke its side
     +-- EngineConnectionError   no byte of an answer came
@@ -60,14 +64,43 @@ class BodyTooLargeError(RequestError):
     pass
 
 
+class ConflictError(RequestError):
+    code = "idempotency_key_reused"
+
+
+class RateLimitedError(RequestError):
+    """`retry_after_s` is when the caller's own allowance holds enough again."""
+
+    code = "rate_limited"
+
+    def __init__(self, message: str, *, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
 class OverloadedError(BackendError):
     code = "too_many_requests_in_flight"
     retry_after_s = 1
+
+    def __init__(self, message: str, *, retry_after_s: int | None = None) -> None:
+        super().__init__(message)
+        if retry_after_s is not None:
+            self.retry_after_s = retry_after_s
 
 
 class EngineUnavailableError(OverloadedError):
     code = "engine_unavailable"
     retry_after_s = 2
+
+
+class CapacityStartingError(OverloadedError):
+    """Clients that retry by themselves are told not to: their few tries would all fall into the wait."""
+
+    code = "capacity_starting"
+
+
+class DeadlineExceededError(OverloadedError):
+    code = "deadline"
 
 
 class KeyStoreError(BackendError):

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast, get_args
+from typing import cast
 
 import redis.asyncio
 from redis.asyncio.retry import Retry
@@ -16,8 +16,7 @@ from redis.exceptions import RedisError
 
 from inference_backend.errors import ForbiddenError, InvalidRequestError, KeyStoreError, UnauthenticatedError
 from inference_backend.settings import SettingsError
-
-Tier = Literal["free", "pro", "internal"]
+from inference_backend.tiers import TIERS, Tier, read_tier
 
 REQUIRED_SCOPE = "inference"
 REUSE_S = 5.0
@@ -31,10 +30,6 @@ class Caller:
     tier: Tier
     scopes: frozenset[str]
     is_service: bool = False
-
-
-def read_tier(value: str) -> Tier | None:
-    return next((tier for tier in get_args(Tier) if tier == value), None)
 
 
 class KeyRegistry:
@@ -140,7 +135,7 @@ def _delegated(service: Caller, headers: Mapping[str, str]) -> Caller:
     account, tier_name = headers.get("x-playground-account"), headers.get("x-playground-tier")
     tier = service.tier if tier_name is None else read_tier(tier_name)
     if tier is None:
-        raise InvalidRequestError(f"must be one of {', '.join(get_args(Tier))}", field="x-playground-tier")
+        raise InvalidRequestError(f"must be one of {', '.join(TIERS)}", field="x-playground-tier")
     return Caller(account=account or service.account, tier=tier, scopes=service.scopes, is_service=True)
 
 

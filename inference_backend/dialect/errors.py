@@ -7,12 +7,15 @@ from typing import Any
 from inference_backend.errors import (
     BackendError,
     BodyTooLargeError,
+    CapacityStartingError,
+    ConflictError,
     EngineRefusedError,
     EngineTimeoutError,
     ForbiddenError,
     KeyStoreError,
     NotFoundError,
     OverloadedError,
+    RateLimitedError,
     RequestError,
     UnauthenticatedError,
 )
@@ -32,7 +35,9 @@ _SHAPES: tuple[tuple[type[BackendError], Shape], ...] = (
     (UnauthenticatedError, Shape(401, "authentication_error")),
     (ForbiddenError, Shape(403, "permission_error")),
     (NotFoundError, Shape(404, "not_found_error")),
+    (ConflictError, Shape(409, "conflict_error")),
     (BodyTooLargeError, Shape(413, "request_too_large")),
+    (RateLimitedError, Shape(429, "rate_limit_error")),
     (KeyStoreError, Shape(503, "api_error")),
     (EngineTimeoutError, Shape(504, "timeout_error")),
     (OverloadedError, Shape(529, "overloaded_error")),
@@ -52,7 +57,11 @@ def error_body(error: BackendError, *, request_id: str) -> dict[str, Any]:
 
 
 def error_headers(error: BackendError) -> dict[str, str]:
-    return {"retry-after": str(error.retry_after_s)} if error.retry_after_s else {}
+    headers = {"retry-after": str(error.retry_after_s)} if error.retry_after_s else {}
+    # The SDKs retry 409 and 529 by themselves; here all of their tries would end the same way.
+    if isinstance(error, CapacityStartingError | ConflictError):
+        headers["x-should-retry"] = "false"
+    return headers
 
 
 def error_event(error: BackendError, *, request_id: str) -> bytes:
