@@ -8,12 +8,16 @@ BackendError
 |   +-- NotFoundError
 |   +-- BodyTooLargeError
 |   +-- ConflictError           the idempotency key belongs to another request
+|   |   +-- TooLargeToReplayError
+|   +-- InFlightElsewhereError  a twin of this request is being answered by another process
 |   +-- RateLimitedError        the caller's own limit
 +-- OverloadedError             nobody's fault; worth trying again
 |   +-- EngineUnavailableError
 |   +-- CapacityStartingError   it will be better in minutes, not in seconds
 |   +-- DeadlineExceededError   waited as long as it may
 +-- KeyStoreError               keys cannot be checked, so nobody is let in
++-- StoreDownError              what the processes share cannot be reached
++-- DrainingError               this process is about to end
 +-- EngineError                 the engine broke its side
     +-- EngineConnectionError   no byte of an answer came
     +-- EngineCutError          the answer stopped before its end
@@ -68,14 +72,24 @@ class ConflictError(RequestError):
     code = "idempotency_key_reused"
 
 
+class TooLargeToReplayError(ConflictError):
+    code = "idempotency_answer_too_large"
+
+
+class InFlightElsewhereError(RequestError):
+    code = "idempotency_in_flight"
+    retry_after_s = 2
+
+
 class RateLimitedError(RequestError):
-    """`retry_after_s` is when the caller's own allowance holds enough again."""
+    """`retry_after_s` is when the caller's own allowance holds enough again; `limit` is the one that was met."""
 
     code = "rate_limited"
 
-    def __init__(self, message: str, *, retry_after_s: int) -> None:
+    def __init__(self, message: str, *, retry_after_s: int, limit: str = "requests") -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.limit = limit
 
 
 class OverloadedError(BackendError):
@@ -106,6 +120,22 @@ class DeadlineExceededError(OverloadedError):
 class KeyStoreError(BackendError):
     code = "key_store_unavailable"
     retry_after_s = 1
+
+
+class StoreDownError(BackendError):
+    code = "store_unavailable"
+    retry_after_s = 1
+
+    def __init__(self, message: str = "The store that the processes of this service share is down.") -> None:
+        super().__init__(message)
+
+
+class DrainingError(BackendError):
+    code = "draining"
+    retry_after_s = 1
+
+    def __init__(self) -> None:
+        super().__init__("This process is about to end and takes nothing new; try again, another one will answer.")
 
 
 class EngineError(BackendError):

@@ -9,16 +9,22 @@ from inference_backend.errors import (
     BodyTooLargeError,
     CapacityStartingError,
     ConflictError,
+    DrainingError,
     EngineRefusedError,
     EngineTimeoutError,
     ForbiddenError,
+    InFlightElsewhereError,
     KeyStoreError,
     NotFoundError,
     OverloadedError,
     RateLimitedError,
     RequestError,
+    StoreDownError,
     UnauthenticatedError,
 )
+
+
+LONGEST_RETRY_AFTER_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +42,12 @@ _SHAPES: tuple[tuple[type[BackendError], Shape], ...] = (
     (ForbiddenError, Shape(403, "permission_error")),
     (NotFoundError, Shape(404, "not_found_error")),
     (ConflictError, Shape(409, "conflict_error")),
+    (InFlightElsewhereError, Shape(409, "conflict_error")),
     (BodyTooLargeError, Shape(413, "request_too_large")),
     (RateLimitedError, Shape(429, "rate_limit_error")),
     (KeyStoreError, Shape(503, "api_error")),
+    (StoreDownError, Shape(503, "api_error")),
+    (DrainingError, Shape(503, "api_error")),
     (EngineTimeoutError, Shape(504, "timeout_error")),
     (OverloadedError, Shape(529, "overloaded_error")),
 )
@@ -58,8 +67,10 @@ def error_body(error: BackendError, *, request_id: str) -> dict[str, Any]:
 
 def error_headers(error: BackendError) -> dict[str, str]:
     headers = {"retry-after": str(error.retry_after_s)} if error.retry_after_s else {}
-    # The SDKs retry 409 and 529 by themselves; here all of their tries would end the same way.
-    if isinstance(error, CapacityStartingError | ConflictError):
+    # The SDKs retry 409, 429 and 529 by themselves; here all of their tries would end the same way. A longer
+    # retry-after than they honour makes them come back after half a second.
+    too_long = error.retry_after_s is not None and error.retry_after_s > LONGEST_RETRY_AFTER_S
+    if too_long or isinstance(error, CapacityStartingError | ConflictError):
         headers["x-should-retry"] = "false"
     return headers
 
