@@ -1,15 +1,16 @@
 """llama.cpp's server."""
 
+import hashlib
+import json
 from typing import Any, ClassVar
 
-from inference_backend.engines.chat_completions import (
-    ChatCompletionsEngine,
-    as_object,
-    parse_json,
-    read_count,
-)
-from inference_backend.engines.protocol import Capabilities, GenerationRequest, JsonObject, Usage
-from inference_backend.errors import EngineProtocolError
+from inference_backend.engines.chat_completions import ChatCompletionsEngine
+from inference_backend.engines.protocol import Capabilities, GenerationRequest, JsonObject, ServedModel, Usage
+from inference_backend.engines.wire import as_object, parse_json, read_count, read_text
+from inference_backend.errors import EngineFailedError, EngineProtocolError
+
+# What /v1/models says of the file that is loaded, wherever it lies and however the server was started.
+_MODEL_PROPERTIES = ("vocab_type", "n_vocab", "n_ctx_train", "n_embd", "n_params", "size", "ftype")
 
 
 class LlamaCppEngine(ChatCompletionsEngine):
@@ -20,6 +21,21 @@ class LlamaCppEngine(ChatCompletionsEngine):
     # after an answer (measured). A connection of its own costs a loopback request a third of a millisecond.
     keepalive_s: ClassVar[float] = 0.0
     health_path: ClassVar[str] = "/health"
+
+    async def describe(self) -> ServedModel:
+        row = await self._list_models()
+        meta = row.get("meta")
+        try:
+            properties = as_object(parse_json(await self._ask("GET", "/props")))
+        except EngineFailedError:
+            properties = {}  # servers before it had this page
+        return ServedModel(
+            context=self._read_context(row),
+            slots=read_count(properties.get("total_slots")),
+            # llama.cpp itself states none; servers built on it may.
+            digest=read_text(row.get("digest")),
+            fingerprint=_fingerprint(meta, properties) if isinstance(meta, dict) else None,
+        )
 
     async def count_tokens(self, request: GenerationRequest) -> int:
         answer = as_object(
@@ -48,3 +64,10 @@ class LlamaCppEngine(ChatCompletionsEngine):
         if isinstance(timings, dict):
             return Usage(output_tokens=read_count(timings.get("predicted_n")))
         return None
+
+
+def _fingerprint(meta: JsonObject, properties: JsonObject) -> str:
+    """llama.cpp states no checksum of the file; this tells quantisations, fine-tunes with other templates and most
+    other files apart, and two sets of weights of one shape not: those are told apart by what they answer."""
+    stated = {name: meta.get(name) for name in _MODEL_PROPERTIES} | {"template": properties.get("chat_template")}
+    return hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()[:16]

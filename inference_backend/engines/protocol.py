@@ -96,9 +96,17 @@ class Capabilities:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServedModel:
-    """`context`: tokens of prompt and answer together that one request may use; None where unknown."""
+    """What an engine says of itself; None where it does not say.
+
+    `context`: tokens of prompt and answer together that one request may use. `slots`: answers it generates at once.
+    `digest`: the version of the weights, as the engine states it. `fingerprint`: properties of the loaded model that
+    tell most versions apart (sizes, quantisation, chat template) but prove none.
+    """
 
     context: int | None
+    slots: int | None = None
+    digest: str | None = None
+    fingerprint: str | None = None
 
 
 class Engine(Protocol):

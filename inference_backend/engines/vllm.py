@@ -2,19 +2,24 @@
 
 from typing import Any, ClassVar
 
-from inference_backend.engines.chat_completions import (
-    ChatCompletionsEngine,
-    as_object,
-    parse_json,
-    read_count,
-)
-from inference_backend.engines.protocol import Capabilities, GenerationRequest, JsonObject
+from inference_backend.engines.chat_completions import ChatCompletionsEngine
+from inference_backend.engines.protocol import Capabilities, GenerationRequest, JsonObject, ServedModel
+from inference_backend.engines.wire import as_object, parse_json, read_count, read_text
 from inference_backend.errors import EngineProtocolError
 
 
 class VllmEngine(ChatCompletionsEngine):
     capabilities = Capabilities(prefill=True, top_k=True, count_tokens=True)
     health_path: ClassVar[str] = "/health"
+
+    async def describe(self) -> ServedModel:
+        row = await self._list_models()
+        return ServedModel(
+            context=self._read_context(row),
+            digest=read_text(row.get("digest")),
+            # The path or name that the weights were loaded from: no checksum, but all that it states.
+            fingerprint=read_text(row.get("root")),
+        )
 
     async def count_tokens(self, request: GenerationRequest) -> int:
         chat = self._chat_body(request)
