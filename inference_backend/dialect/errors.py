@@ -23,7 +23,6 @@ from inference_backend.errors import (
     UnauthenticatedError,
 )
 
-
 LONGEST_RETRY_AFTER_S = 60
 
 
