@@ -16,6 +16,7 @@ from inference_backend.dialect.models import model_info, model_list
 from inference_backend.envelope import RequestEnvelope
 from inference_backend.messages import CountTokens, CreateMessage
 from inference_backend.metrics import CONTENT_TYPE
+from inference_backend.openapi import build_document
 from inference_backend.record import record_of
 from inference_backend.service import Service, build_service
 from inference_backend.settings import Settings
@@ -45,6 +46,7 @@ def build_app(settings: Settings) -> Starlette:
             Route("/v1/messages/count_tokens", CountTokens(service), methods=["POST"]),
             Route("/v1/models", pages.list_models),
             Route("/v1/models/{model}", pages.show_model),
+            Route("/openapi.json", pages.openapi),
             Route("/healthz", pages.healthz),
             Route("/readyz", pages.readyz),
             Route("/metrics", pages.metrics),
@@ -62,6 +64,10 @@ class Pages:
 
     def __init__(self, service: Service) -> None:
         self._service = service
+        self._openapi = build_document()
+
+    async def openapi(self, _: Request) -> Response:
+        return JSONResponse(self._openapi)
 
     async def list_models(self, request: Request) -> Response:
         await self._service.greet(read_headers(request.scope), record_of(request.scope))

@@ -49,7 +49,7 @@ def _as_blocks(value: object) -> object:
     raise PydanticCustomError("content_type", "Input should be a string or a list of content blocks")
 
 
-TextContent = Annotated[list[TextBlock], BeforeValidator(_as_blocks)]
+TextContent = Annotated[list[TextBlock], BeforeValidator(_as_blocks, json_schema_input_type=str | list[TextBlock])]
 
 
 class ToolResultBlock(Strict):
@@ -74,7 +74,7 @@ def _known_role(value: object) -> object:
 
 class Message(Strict):
     role: Annotated[Literal["user", "assistant"], BeforeValidator(_known_role)]
-    content: Annotated[list[Block], BeforeValidator(_as_blocks)]
+    content: Annotated[list[Block], BeforeValidator(_as_blocks, json_schema_input_type=str | list[Block])]
 
 
 def _object_schema(value: object) -> object:
@@ -127,6 +127,10 @@ class OutputConfig(Strict):
     effort: None = None
 
 
+class ThinkingOff(Strict):
+    type: Literal["disabled"]
+
+
 def _thinking_off(value: object) -> object:
     if value is None or (isinstance(value, dict) and value.get("type") == "disabled"):
         return None
@@ -155,7 +159,7 @@ class Prompt(Strict):
     tools: list[Tool] | None = None
     tool_choice: ToolChoice | None = None
     output_config: OutputConfig | None = None
-    thinking: Annotated[None, BeforeValidator(_thinking_off)] = None
+    thinking: Annotated[None, BeforeValidator(_thinking_off, json_schema_input_type=ThinkingOff | None)] = None
     cache_control: CacheControl | None = None
 
 
