@@ -183,7 +183,7 @@ def parse_messages_request(body: bytes) -> MessagesRequest:
     try:
         return MessagesRequest.model_validate_json(body)
     except ValidationError as error:
-        _refuse(error)
+        refuse(error)
 
 
 def parse_count_request(body: bytes) -> CountTokensRequest:
@@ -191,10 +191,11 @@ def parse_count_request(body: bytes) -> CountTokensRequest:
     try:
         return CountTokensRequest.model_validate_json(body)
     except ValidationError as error:
-        _refuse(error)
+        refuse(error)
 
 
-def _refuse(error: ValidationError) -> NoReturn:
+def refuse(error: ValidationError) -> NoReturn:
+    """Raises the InvalidRequestError that says what is wrong."""
     # Inputs stay out of it: they are the caller's text, and can be megabytes.
     found = error.errors(include_url=False, include_input=False)
     message = "; ".join(_sentence(one["loc"], one["type"], one["msg"], one.get("ctx") or {}) for one in found[:3])
