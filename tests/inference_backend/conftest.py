@@ -113,7 +113,7 @@ def backend(engine: ScriptedEngine, shared_backend: str) -> str:
     return shared_backend
 
 
-def impatient(engine: ScriptedEngine) -> Settings:
+def impatient(engine: ScriptedEngine, **changes: object) -> Settings:
     return settings_for(
         engine.url,
         INFERENCE_ENGINE_MODEL=MODEL,
@@ -121,6 +121,7 @@ def impatient(engine: ScriptedEngine) -> Settings:
         INFERENCE_FIRST_TOKEN_TIMEOUT_S=2,
         INFERENCE_TOKEN_GAP_TIMEOUT_S=0.6,
         INFERENCE_TOTAL_TIMEOUT_S=8,
+        **changes,
     )
 
 

@@ -1,20 +1,28 @@
 """A model server that misbehaves on order: a real socket server with the paths of llama.cpp.
 
-`engine.play(...)` says, step by step, what the next chat completion sends. Without a script it answers "Hello there".
+`engine.play(...)` says, step by step, what the next chat completion sends. `engine.scripts` says it for every prompt
+that holds the words `script:NAME`. Without a script it answers "Hello there".
+
+As a process of its own: `python -m tests.inference_backend.scripted_engine --port N --journal FILE`.
 """
 
+import argparse
+import collections
 import contextlib
 import json
+import re
 import socket
 import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 MODEL = "scripted"
+HANG_S = 10
 GOLDEN_QUESTION = "What is the capital of France?"
 
 
@@ -59,7 +67,12 @@ class Vanish:
     """The request is read and the connection closed before any byte of an answer."""
 
 
-Step = Send | Pause | Reset | Close | End | Hang | Refuse | Vanish
+@dataclass(frozen=True)
+class Mute:
+    """The request is read and never answered."""
+
+
+Step = Send | Pause | Reset | Close | End | Hang | Refuse | Vanish | Mute
 
 
 def frame(content: dict[str, Any] | str) -> Send:
@@ -86,6 +99,15 @@ def whole(answer: str) -> list[Step]:
     return [text(answer), finish(), usage(5, 2), DONE, End()]
 
 
+def words_of(answer: str, *, gap_s: float = 0.0) -> list[Step]:
+    """One frame per word, and the count of them as usage."""
+    pieces = re.findall(r"\s*\S+", answer)
+    steps: list[Step] = []
+    for piece in pieces:
+        steps += [text(piece), Pause(gap_s)] if gap_s else [text(piece)]
+    return [*steps, finish(), usage(5, len(pieces)), DONE, End()]
+
+
 def byte_by_byte(steps: Iterable[Step]) -> Iterator[Step]:
     for step in steps:
         if isinstance(step, Send):
@@ -94,17 +116,32 @@ def byte_by_byte(steps: Iterable[Step]) -> Iterator[Step]:
             yield step
 
 
+SCRIPT_NAME = re.compile(r"script:(\w+)")
+Scripts = Mapping[str, Iterable[Step]]
+
+
 @dataclass
 class ScriptedEngine:
+    """`generations` counts completions by prompt, `open_now` the connections on which one is being sent."""
+
     health_status: int = 200
     models: list[str] = field(default_factory=lambda: [MODEL])
     context: int = 4096
+    slots: int = 64
+    #: What the list of models states; "" for an engine that states none.
+    digest: str = ""
     golden_answer: list[Step] = field(default_factory=lambda: whole("Paris."))
     requests: list[dict[str, Any]] = field(default_factory=list)
     caller_left: threading.Event = field(default_factory=threading.Event)
     port: int = 0
+    scripts: Scripts = field(default_factory=dict)
+    generations: collections.Counter[str] = field(default_factory=collections.Counter)
+    open_now: int = 0
+    #: One line `begin PROMPT` and one `end PROMPT` per completion; it outlives the process.
+    journal: Path | None = None
 
     def __post_init__(self) -> None:
+        self._lock = threading.Lock()
         self._scripts: deque[list[Step]] = deque()
         self._open: set[socket.socket] = set()
         self._listener: socket.socket | None = None
@@ -120,6 +157,7 @@ class ScriptedEngine:
         """Scripts that were not played and what was seen so far."""
         self._scripts.clear()
         self.requests.clear()
+        self.generations.clear()
         self.caller_left.clear()
 
     def start(self) -> None:
@@ -160,8 +198,10 @@ class ScriptedEngine:
         if path == "/health":
             _send_whole(connection, self.health_status, {"status": "ok"})
         elif path == "/v1/models":
-            listing = [{"id": name, "meta": {"n_ctx": self.context}} for name in self.models]
+            listing = [{"id": name, "digest": self.digest, "meta": {"n_ctx": self.context}} for name in self.models]
             _send_whole(connection, 200, {"data": listing})
+        elif path == "/props":
+            _send_whole(connection, 200, {"total_slots": self.slots})
         elif path == "/v1/chat/completions/input_tokens":
             words = sum(len(message["content"].split()) for message in body["messages"])
             _send_whole(connection, 200, {"input_tokens": words})
@@ -172,8 +212,33 @@ class ScriptedEngine:
         if body["messages"][-1]["content"] == GOLDEN_QUESTION and body["max_tokens"] == 8:
             self._run(connection, self.golden_answer)
             return
+        prompt = next(one["content"] for one in reversed(body["messages"]) if one["role"] == "user")
         self.requests.append(body)
-        self._run(connection, self._scripts.popleft() if self._scripts else whole("Hello there"))
+        with self._counted(prompt):
+            self._run(connection, self._script_for(prompt))
+
+    def _script_for(self, prompt: str) -> list[Step]:
+        if named := SCRIPT_NAME.search(prompt):
+            return list(self.scripts[named[1]])
+        return self._scripts.popleft() if self._scripts else whole("Hello there")
+
+    @contextlib.contextmanager
+    def _counted(self, prompt: str) -> Iterator[None]:
+        with self._lock:
+            self.generations[prompt] += 1
+            self.open_now += 1
+        self._write_journal("begin", prompt)
+        try:
+            yield
+            self._write_journal("end", prompt)
+        finally:
+            with self._lock:
+                self.open_now -= 1
+
+    def _write_journal(self, event: str, prompt: str) -> None:
+        if self.journal:
+            with self.journal.open("a", encoding="utf-8") as file:
+                file.write(f"{event} {json.dumps(prompt)}\n")
 
     def _run(self, connection: socket.socket, steps: list[Step]) -> None:
         match steps[0]:
@@ -181,6 +246,9 @@ class ScriptedEngine:
                 _send_whole(connection, status, content)
                 return
             case Vanish():
+                return
+            case Mute():
+                self._take(connection, Hang())
                 return
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
         for step in steps:
@@ -197,7 +265,7 @@ class ScriptedEngine:
             case Reset():
                 _reset(connection)
             case Hang():
-                connection.settimeout(10)
+                connection.settimeout(HANG_S)
                 if connection.recv(1) == b"":
                     self.caller_left.set()
             case _:
@@ -236,3 +304,23 @@ def _send_whole(connection: socket.socket, status: int, content: dict[str, Any] 
     body = (content if isinstance(content, str) else json.dumps(content)).encode()
     head = f"HTTP/1.1 {status} Scripted\r\nContent-Length: {len(body)}\r\nContent-Type: application/json\r\n"
     connection.sendall(head.encode() + b"Connection: close\r\n\r\n" + body)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--journal", type=Path)
+    parser.add_argument("--gap", type=float, default=0.01, help="seconds between two words")
+    given = parser.parse_args()
+    engine = ScriptedEngine(port=given.port, journal=given.journal)
+    engine.scripts = {
+        "short": words_of("one two three", gap_s=given.gap),
+        "long": words_of(" ".join(f"word{number}" for number in range(60)), gap_s=given.gap),
+        "wide": words_of(" ".join("漢字かな交じり文" * 40 for _ in range(60)), gap_s=0.0),
+    }
+    engine.start()
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()
