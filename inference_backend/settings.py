@@ -1,4 +1,4 @@
-"""Configuration, from the environment only. A wrong value stops the start and names its variable."""
+"""Configuration from the environment. A wrong value stops the start and names its variable."""
 
 import hashlib
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, get_args
 from urllib.parse import urlsplit
 
-EngineKind = Literal["llama_cpp", "vllm", "openai"]
+EngineKind = Literal["llama_cpp", "vllm", "openai", "messages"]
 ENGINE_KINDS: tuple[EngineKind, ...] = get_args(EngineKind)
 
 
@@ -17,9 +17,10 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timeouts:
-    """Seconds, one per phase of an answer. `first_token_s` covers waiting for a slot of the engine as well."""
+    """Seconds, one per phase of an answer. `queue_s`: until a replica takes it. `total_s`: from there to its end."""
 
     connect_s: float = 2.0
+    queue_s: float = 60.0
     first_token_s: float = 120.0
     between_tokens_s: float = 30.0
     total_s: float = 900.0
@@ -27,7 +28,9 @@ class Timeouts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Settings:
-    engine_url: str
+    #: Empty where a configuration file names the models.
+    engine_url: str = ""
+    config_file: Path | None = None
     engine_kind: EngineKind = "llama_cpp"
     engine_model: str = "smollm2-135m-instruct"
     engine_api_key: str | None = field(default=None, repr=False)
@@ -49,9 +52,13 @@ class Settings:
             raise SettingsError(
                 "set REDIS_URL, INFERENCE_KEY_FILE or INFERENCE_SERVICE_KEY: without one of them no key can be checked"
             )
+        config_file = environment.get("INFERENCE_CONFIG")
         defaults = Timeouts()
         return cls(
-            engine_url=_read_url(environment, "INFERENCE_ENGINE_URL"),
+            config_file=Path(config_file) if config_file else None,
+            engine_url=""
+            if config_file
+            else read_engine_url(environment.get("INFERENCE_ENGINE_URL", ""), place="INFERENCE_ENGINE_URL"),
             engine_kind=_read_kind(environment.get("INFERENCE_ENGINE_KIND", "llama_cpp")),
             engine_model=environment.get("INFERENCE_ENGINE_MODEL") or "smollm2-135m-instruct",
             engine_api_key=environment.get("INFERENCE_ENGINE_API_KEY") or None,
@@ -61,6 +68,7 @@ class Settings:
             key_file=Path(key_file) if key_file else None,
             timeouts=Timeouts(
                 connect_s=_read_seconds(environment, "INFERENCE_CONNECT_TIMEOUT_S", defaults.connect_s),
+                queue_s=_read_seconds(environment, "INFERENCE_QUEUE_TIMEOUT_S", defaults.queue_s),
                 first_token_s=_read_seconds(environment, "INFERENCE_FIRST_TOKEN_TIMEOUT_S", defaults.first_token_s),
                 between_tokens_s=_read_seconds(environment, "INFERENCE_TOKEN_GAP_TIMEOUT_S", defaults.between_tokens_s),
                 total_s=_read_seconds(environment, "INFERENCE_TOTAL_TIMEOUT_S", defaults.total_s),
@@ -69,11 +77,11 @@ class Settings:
         )
 
 
-def _read_url(environment: Mapping[str, str], name: str) -> str:
-    value = environment.get(name, "")
+def read_engine_url(value: str, *, place: str) -> str:
+    """The address without the suffix of an API. Raises SettingsError naming `place`."""
     parts = urlsplit(value)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise SettingsError(f"{name} must be an http(s) address such as http://127.0.0.1:8081, not {value!r}")
+        raise SettingsError(f"{place} must be an http(s) address such as http://127.0.0.1:8081, not {value!r}")
     # Operators paste the address with the suffix that OpenAI clients want; the paths here bring their own.
     return value.rstrip("/").removesuffix("/v1")
 
