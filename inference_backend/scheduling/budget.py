@@ -1,0 +1,105 @@
+"""What one replica can take at once, and what it has taken: places, KV cache and prompts still being read."""
+
+from dataclasses import dataclass
+
+from inference_backend.scheduling.affinity import PrefixMemory
+from inference_backend.scheduling.rates import MeasuredPace
+from inference_backend.scheduling.work import Work
+
+
+@dataclass(kw_only=True, slots=True)
+class Running:
+    """`kv_tokens` and `prefill_tokens` are what it holds; `prefill_tokens` falls to 0 with its first token."""
+
+    work: Work
+    budget: "ReplicaBudget"
+    started_at: float
+    kv_tokens: int
+    prefill_tokens: int
+    output_tokens: int
+    first_token_at: float | None = None
+
+
+class ReplicaBudget:
+    """Tokens throughout. A prompt larger than a limit is let in where it is alone, since else it never would be."""
+
+    slots: int
+    kv_tokens: int | None
+
+    def __init__(self, name: str, *, prefill_portion: int, prefix_blocks: int, decode_s: float) -> None:
+        self.name = name
+        self.running: dict[str, Running] = {}
+        self.kv_used = 0
+        self.prefill_tokens = 0
+        self.prefix = PrefixMemory(prefix_blocks)
+        self.decode = MeasuredPace(decode_s)
+        self.is_draining = False
+        self.held_for: str | None = None
+        self.last_start = 0
+        self._prefill_portion = prefill_portion
+        self._output_tokens = 0
+
+    def limit(self, *, slots: int, kv_tokens: int | None) -> None:
+        """Raises ValueError. What runs already keeps what it has."""
+        if slots < 1 or (kv_tokens is not None and kv_tokens < 1):
+            raise ValueError(f"{self.name}: slots and kv_tokens must be above 0")
+        self.slots = slots
+        self.kv_tokens = kv_tokens
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any work at all could start now."""
+        return (
+            not self.is_draining
+            and len(self.running) < self.slots
+            and self.prefill_tokens < self._prefill_portion
+            and (self.kv_tokens is None or self.kv_used < self.kv_tokens)
+        )
+
+    def uncached_tokens(self, work: Work) -> int:
+        if not work.prefix:
+            return work.prompt_tokens
+        share = self.prefix.matched(work.prefix) / len(work.prefix)
+        return max(1, round(work.prompt_tokens * (1 - share)))
+
+    def fits(self, work: Work, uncached_tokens: int) -> bool:
+        if self.held_for not in {None, work.id} or self.name in work.avoid or not self.is_open:
+            return False
+        if self.prefill_tokens and self.prefill_tokens + uncached_tokens > self._prefill_portion:
+            return False
+        return self.kv_tokens is None or self.kv_used + self._kv_need(work) <= self.kv_tokens
+
+    def busy_s(self, prefill_s_per_token: float) -> float:
+        """Until everything that it has is done: prompts one after the other, answers side by side in its places."""
+        decode_s = self._output_tokens * self.decode.s_per_token / self.slots
+        return self.prefill_tokens * prefill_s_per_token + decode_s
+
+    def start(self, work: Work, *, uncached_tokens: int, output_tokens: int, now: float) -> Running:
+        running = Running(
+            work=work,
+            budget=self,
+            started_at=now,
+            kv_tokens=self._kv_need(work),
+            prefill_tokens=uncached_tokens,
+            output_tokens=output_tokens,
+        )
+        self.running[work.id] = running
+        self.kv_used += running.kv_tokens
+        self.prefill_tokens += running.prefill_tokens
+        self._output_tokens += running.output_tokens
+        self.prefix.remember(work.prefix)
+        return running
+
+    def end_prefill(self, running: Running) -> None:
+        self.prefill_tokens -= running.prefill_tokens
+        running.prefill_tokens = 0
+
+    def end(self, running: Running) -> None:
+        self.end_prefill(running)
+        self.kv_used -= running.kv_tokens
+        self._output_tokens -= running.output_tokens
+        del self.running[running.work.id]
+
+    def _kv_need(self, work: Work) -> int:
+        need = work.prompt_tokens + work.max_tokens
+        return need if self.kv_tokens is None else min(need, self.kv_tokens)

@@ -1,0 +1,100 @@
+"""How fast a pool of token engines is, measured from the answers that it gives."""
+
+import math
+
+from inference_backend.tiers import TIERS, Tier
+
+#: Assumed until measured: 2,000 prompt tokens and 40 output tokens per second for each place.
+PREFILL_S_PER_TOKEN = 0.0005
+DECODE_S_PER_TOKEN = 0.025
+OUTPUT_TOKENS = 256.0
+WEIGHT_OF_NEWEST = 0.05
+# One sample moves the estimate as if it were at most this many times faster or slower: a stalled connection or a cached
+# prompt is no news about the engine, yet a real change is followed within a few samples.
+OUTLIER_FACTOR = 4.0
+OFFERED_OVER_S = 10.0
+
+
+class MeasuredPace:
+    """Seconds per token: an exponentially weighted ratio of sums, so that large samples count for more."""
+
+    def __init__(self, assumed: float) -> None:
+        self._samples = 0
+        self._seconds = assumed
+        self._tokens = 1.0
+
+    @property
+    def is_measured(self) -> bool:
+        return self._samples > 0
+
+    @property
+    def s_per_token(self) -> float:
+        return self._seconds / self._tokens
+
+    def note(self, seconds: float, tokens: float) -> None:
+        if tokens <= 0 or seconds <= 0:
+            return
+        if self.is_measured:
+            expected = self.s_per_token * tokens
+            seconds = min(max(seconds, expected / OUTLIER_FACTOR), expected * OUTLIER_FACTOR)
+        self._samples += 1
+        weight = max(WEIGHT_OF_NEWEST, 1 / self._samples)
+        self._seconds += weight * (seconds - self._seconds)
+        self._tokens += weight * (tokens - self._tokens)
+
+
+class OfferedLoad:
+    """Seconds of work that arrive per second, averaged over about OFFERED_OVER_S."""
+
+    def __init__(self) -> None:
+        self._load = 0.0
+        self._at = -math.inf
+
+    def note(self, seconds: float, now: float) -> None:
+        self._load = self.at(now) + seconds / OFFERED_OVER_S
+        self._at = now
+
+    def at(self, now: float) -> float:
+        if self._load == 0.0:
+            return 0.0
+        return self._load * math.exp(-max(0.0, now - self._at) / OFFERED_OVER_S)
+
+
+class ServiceRates:
+    """What the scheduler knows of the pool's speed.
+
+    `place_s` is how long an answer holds its place: prompt / prefill rate + output / decode rate, both as seen by one
+    answer among those running beside it.
+    """
+
+    def __init__(self) -> None:
+        self.prefill = MeasuredPace(PREFILL_S_PER_TOKEN)
+        self.decode = MeasuredPace(DECODE_S_PER_TOKEN)
+        self._output_tokens = OUTPUT_TOKENS
+        self._answers = 0
+        self._offered = {tier: OfferedLoad() for tier in TIERS}
+
+    def expected_output(self, max_tokens: int) -> int:
+        """Tokens. Most answers end long before max_tokens, which callers set to whatever is allowed."""
+        return min(max_tokens, max(1, round(self._output_tokens)))
+
+    def place_s(self, prompt_tokens: float, output_tokens: float) -> float:
+        return prompt_tokens * self.prefill.s_per_token + output_tokens * self.decode.s_per_token
+
+    def least_prefill_s(self, prompt_tokens: int) -> float:
+        """Sooner than this no first token can be hoped for; 0 while nothing was measured."""
+        if not self.prefill.is_measured:
+            return 0.0
+        return prompt_tokens * self.prefill.s_per_token / OUTLIER_FACTOR
+
+    def note_output(self, tokens: int) -> None:
+        self._answers += 1
+        weight = max(WEIGHT_OF_NEWEST, 1 / self._answers)
+        self._output_tokens += weight * (tokens - self._output_tokens)
+
+    def note_offered(self, tier: Tier, seconds: float, now: float) -> None:
+        self._offered[tier].note(seconds, now)
+
+    def offered_above(self, tier: Tier, now: float) -> float:
+        """Places that tiers above this one keep busy: seconds of work offered per second."""
+        return sum(self._offered[above].at(now) for above in TIERS[TIERS.index(tier) + 1 :])

@@ -1,0 +1,226 @@
+"""The waiting line in front of a pool of token engines.
+
+Order: work that lost its replica; then, in one of `aged_every` starts, the oldest of a lower tier once it has waited
+`age_s`; then tier by tier, and inside a tier in fair order between keys, first come first served for each key.
+
+Fair order is start-time fair queueing (Goyal, Vin, Cheng 1996) in estimated tokens: the start tag of a key's next
+request is max(virtual time, start tag of its last one + the tokens of that), the lowest tag is served, and virtual time
+is the tag of what was served last. A key with 200 requests waiting therefore delays the first of another by one.
+"""
+
+import heapq
+from collections import OrderedDict
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from itertools import count
+
+from inference_backend.scheduling.deadlines import DeadlineWheel
+from inference_backend.scheduling.work import Work
+from inference_backend.tiers import TIERS, Tier
+
+# Cancelled entries stay in a heap until they come up, or until they outnumber the others by this much.
+SPARE_ENTRIES = 64
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Entry:
+    """`latest_start`: later than this its deadline is lost. `passed`: how often later work fitted and it did not."""
+
+    work: Work
+    output_tokens: int
+    queued_at: float
+    latest_start: float
+    passed: int = 0
+
+    @property
+    def cost(self) -> int:
+        return self.work.prompt_tokens + self.output_tokens
+
+
+class Flow:
+    """The waiting requests of one key. `ticket` marks its one valid entry in the heap of its line."""
+
+    __slots__ = ("entries", "key", "start_tag", "ticket")
+
+    def __init__(self, key: str, start_tag: float) -> None:
+        self.key = key
+        self.start_tag = start_tag
+        self.entries: OrderedDict[str, Entry] = OrderedDict()
+        self.ticket = -1
+
+
+class TierLine:
+    """What waits in one tier. Each operation is O(log n) in the number of keys waiting."""
+
+    def __init__(self) -> None:
+        self.resumed: OrderedDict[str, Entry] = OrderedDict()
+        self.arrivals: OrderedDict[str, Entry] = OrderedDict()
+        self.prompt_tokens = 0
+        self.output_tokens = 0
+        self._flows: dict[str, Flow] = {}
+        self._heap: list[tuple[float, int, Flow]] = []
+        self._tickets = count()
+        self._virtual = 0.0
+        # Keys without waiting work that are still ahead of virtual time: else leaving and coming back would pay.
+        self._ahead: dict[str, float] = {}
+        self._ahead_heap: list[tuple[float, str]] = []
+
+    def __len__(self) -> int:
+        return len(self.arrivals) + len(self.resumed)
+
+    def add(self, entry: Entry) -> None:
+        work = entry.work
+        self.prompt_tokens += work.prompt_tokens
+        self.output_tokens += entry.output_tokens
+        if work.resumed:
+            self.resumed[work.id] = entry
+            return
+        self.arrivals[work.id] = entry
+        flow = self._flows.get(work.key)
+        if flow is None:
+            flow = Flow(work.key, max(self._virtual, self._ahead.pop(work.key, 0.0)))
+            self._flows[work.key] = flow
+            self._push(flow)
+        flow.entries[work.id] = entry
+
+    def remove(self, entry: Entry) -> None:
+        """It leaves without having been served, so its key pays nothing."""
+        self._forget(entry)
+        if not entry.work.resumed:
+            flow = self._flows[entry.work.key]
+            del flow.entries[entry.work.id]
+            if not flow.entries:
+                self._retire(flow)
+        self._settle()
+
+    def take(self, entry: Entry) -> None:
+        """It is served: its key pays, and virtual time moves on if it was that key's turn."""
+        self._forget(entry)
+        if entry.work.resumed:
+            return
+        flow = self._flows[entry.work.key]
+        if self._heap and self._heap[0][2] is flow:
+            self._virtual = max(self._virtual, flow.start_tag)
+        flow.start_tag = max(self._virtual, flow.start_tag) + entry.cost
+        del flow.entries[entry.work.id]
+        if flow.entries:
+            self._push(flow)
+        else:
+            self._retire(flow)
+        self._settle()
+
+    def fair_heads(self) -> Generator[Entry]:
+        """The next of each key, in fair order. Whoever takes one stops the iteration and closes it."""
+        passed: list[tuple[float, int, Flow]] = []
+        try:
+            while self._heap:
+                item = self._heap[0]
+                if item[1] != item[2].ticket:
+                    heapq.heappop(self._heap)
+                    continue
+                yield next(iter(item[2].entries.values()))
+                passed.append(heapq.heappop(self._heap))
+        finally:
+            for item in passed:
+                heapq.heappush(self._heap, item)
+
+    def _push(self, flow: Flow) -> None:
+        flow.ticket = next(self._tickets)
+        heapq.heappush(self._heap, (flow.start_tag, flow.ticket, flow))
+
+    def _retire(self, flow: Flow) -> None:
+        flow.ticket = -1
+        del self._flows[flow.key]
+        if flow.start_tag > self._virtual:
+            self._ahead[flow.key] = flow.start_tag
+            heapq.heappush(self._ahead_heap, (flow.start_tag, flow.key))
+
+    def _forget(self, entry: Entry) -> None:
+        self.prompt_tokens -= entry.work.prompt_tokens
+        self.output_tokens -= entry.output_tokens
+        del (self.resumed if entry.work.resumed else self.arrivals)[entry.work.id]
+
+    def _settle(self) -> None:
+        if not self._flows:
+            # Nobody waits, so nobody was treated unfairly: the account of shares starts afresh.
+            self._virtual = 0.0
+            self._heap.clear()
+            self._ahead.clear()
+            self._ahead_heap.clear()
+            return
+        while self._ahead_heap and self._ahead_heap[0][0] <= self._virtual:
+            tag, key = heapq.heappop(self._ahead_heap)
+            if self._ahead.get(key) == tag:
+                del self._ahead[key]
+        if len(self._heap) > 2 * len(self._flows) + SPARE_ENTRIES:
+            self._heap = [item for item in self._heap if item[1] == item[2].ticket]
+            heapq.heapify(self._heap)
+        if len(self._ahead_heap) > 2 * len(self._ahead) + SPARE_ENTRIES:
+            self._ahead_heap = [(tag, key) for key, tag in self._ahead.items()]
+            heapq.heapify(self._ahead_heap)
+
+
+class WaitingLine:
+    """All tiers. `age_s` names the tiers that rise and after how many seconds of waiting."""
+
+    def __init__(self, *, age_s: Mapping[Tier, float], aged_every: int) -> None:
+        self.tiers = {tier: TierLine() for tier in TIERS}
+        self._by_importance = tuple(reversed(TIERS))
+        self._age_s = age_s
+        self._aged_every = aged_every
+        self._since_aged = aged_every
+        self._entries: dict[str, Entry] = {}
+        self._expiry: DeadlineWheel[str] = DeadlineWheel()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, work_id: str) -> bool:
+        return work_id in self._entries
+
+    def add(self, work: Work, *, output_tokens: int, latest_start: float, now: float) -> None:
+        entry = Entry(work=work, output_tokens=output_tokens, queued_at=now, latest_start=latest_start)
+        self._entries[work.id] = entry
+        self.tiers[work.tier].add(entry)
+        self._expiry.add(work.id, latest_start)
+
+    def remove(self, work_id: str) -> Work | None:
+        entry = self._entries.pop(work_id, None)
+        if entry is None:
+            return None
+        self._expiry.discard(work_id, entry.latest_start)
+        self.tiers[entry.work.tier].remove(entry)
+        return entry.work
+
+    def take(self, entry: Entry, now: float) -> None:
+        """It starts: not before those that expire, so ask for these first."""
+        del self._entries[entry.work.id]
+        self._expiry.discard(entry.work.id, entry.latest_start)
+        self._since_aged = 1 if entry is self._oldest_aged(now) else self._since_aged + 1
+        self.tiers[entry.work.tier].take(entry)
+
+    def pop_expired(self, now: float) -> list[Work]:
+        """At most TICK_S after their latest start."""
+        return [work for work_id in self._expiry.pop_due(now) if (work := self.remove(work_id)) is not None]
+
+    def next_expiry(self) -> float | None:
+        return self._expiry.next_at()
+
+    def candidates(self, now: float) -> Generator[Entry]:
+        """In order of service; what waited too long may come twice. Closed by whoever takes one."""
+        for tier in self._by_importance:
+            yield from self.tiers[tier].resumed.values()
+        if self._since_aged >= self._aged_every and (aged := self._oldest_aged(now)) is not None:
+            yield aged
+        for tier in self._by_importance:
+            yield from self.tiers[tier].fair_heads()
+
+    def _oldest_aged(self, now: float) -> Entry | None:
+        """The oldest of the tier that is longest past its age."""
+        aged: Entry | None = None
+        most = 0.0
+        for tier, age_s in self._age_s.items():
+            oldest = next(iter(self.tiers[tier].arrivals.values()), None)
+            if oldest is not None and now - oldest.queued_at - age_s >= most:
+                aged, most = oldest, now - oldest.queued_at - age_s
+        return aged
