@@ -1,6 +1,7 @@
 """HTTP towards an engine: one client, every failure as an EngineError, no word of the engine's own to the caller."""
 
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, ClassVar
@@ -23,6 +24,8 @@ from inference_backend.errors import (
 
 CONTROL_TIMEOUT_S = 30.0
 ERROR_BODY_LIMIT = 64 * 1024
+# The words of the Messages API.
+_SIZES = re.compile(r"(\d+) tokens > (\d+) maximum")
 
 
 class WireEngine:
@@ -146,6 +149,10 @@ def classify(status: int, error: JsonObject) -> EngineError:
         return PromptTooLongError(
             tokens=read_count(error.get("n_prompt_tokens")), context=read_count(error.get("n_ctx"))
         )
+    if "prompt is too long" in message:
+        sizes = _SIZES.search(message)
+        tokens, context = (int(sizes[1]), int(sizes[2])) if sizes else (None, None)
+        return PromptTooLongError(tokens=tokens, context=context)
     if status in {400, 413, 422}:
         return EngineRefusedError(f"The engine refused the request: {message}")
     if status in {429, 503}:
