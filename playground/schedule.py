@@ -15,6 +15,7 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         ("resend_processing", 60.0),
         ("expire_uploads", 300.0),
         ("sweep_staging", 3600.0),
+        ("sweep_parts", 3600.0),
         ("sweep_bodies", 600.0),
         ("sweep_objects", 600.0),
         ("sweep_erased", 600.0),

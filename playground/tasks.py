@@ -38,6 +38,11 @@ def sweep_staging() -> None:
 
 
 @shared_task(ignore_result=True)
+def sweep_parts() -> None:
+    sweeping.sweep_parts()
+
+
+@shared_task(ignore_result=True)
 def sweep_bodies() -> None:
     sweeping.sweep_bodies()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,7 +14,8 @@ from rest_framework.views import APIView
 
 from playground import access, services
 from playground.api.asking import IDEMPOTENCY_KEY, checked, idempotency_key, person
-from playground.models import Upload
+from playground.bodies import objects, parts
+from playground.models import MAX_UPLOAD_BYTES, Upload
 
 _WHY = {
     "expired": "The bytes did not arrive in time.",
@@ -31,14 +33,38 @@ class UploadInput(serializers.Serializer[Any]):
     near = serializers.CharField(
         max_length=64, required=False, allow_null=True, help_text="SHA-256 of the text it was edited from: saves space."
     )
+    part_sha256 = serializers.ListField(
+        child=serializers.CharField(max_length=64),
+        max_length=parts.count(MAX_UPLOAD_BYTES),
+        required=False,
+        allow_null=True,
+        help_text=(
+            f"SHA-256 of each {parts.PART_BYTES:,} bytes, the last part being what remains. With them the text can be "
+            "sent in parts, and only what is missing is sent after a cut."
+        ),
+    )
 
 
-class StartedUploadOutput(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
+class PartOutput(serializers.Serializer[Any]):
+    number = serializers.IntegerField(help_text="From 1.")
+    offset = serializers.IntegerField(help_text="Where the part begins in the text, in bytes.")
+    size = serializers.IntegerField()
+    received = serializers.BooleanField(help_text="Whether it is there. If not, PUT it to `url`.")
+    url = serializers.CharField(required=False)
+    method = serializers.CharField(required=False)
+    headers = serializers.DictField(child=serializers.CharField(), required=False)
+
+
+class AddressesOutput(serializers.Serializer[Any]):
     url = serializers.CharField(help_text="Where the bytes go. Valid until `expires_at`.")
     method = serializers.CharField()
     headers = serializers.DictField(child=serializers.CharField(), help_text="To be sent with the bytes, unchanged.")
-    expires_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(help_text="Of the addresses. `GET uploads/{id}` answers fresh ones.")
+    parts = PartOutput(many=True, required=False, help_text="If `part_sha256` was given: instead of one PUT.")
+
+
+class StartedUploadOutput(AddressesOutput):
+    id = serializers.UUIDField()
 
 
 class UploadErrorOutput(serializers.Serializer[Any]):
@@ -54,6 +80,14 @@ class UploadOutput(serializers.Serializer[Any]):
     error = UploadErrorOutput(required=False, help_text="When failed.")
 
 
+class AwaitedUploadOutput(UploadOutput):
+    url = serializers.CharField(required=False, help_text="While `pending`: a fresh address for the bytes.")
+    method = serializers.CharField(required=False)
+    headers = serializers.DictField(child=serializers.CharField(), required=False)
+    expires_at = serializers.DateTimeField(required=False, help_text="Of the addresses.")
+    parts = PartOutput(many=True, required=False, help_text="While `pending`, of an upload in parts.")
+
+
 class UploadList(APIView):
     @extend_schema(
         operation_id="uploads_create",
@@ -62,7 +96,7 @@ class UploadList(APIView):
         parameters=[IDEMPOTENCY_KEY],
     )
     def post(self, request: Request, prompt_id: uuid.UUID) -> Response:
-        """Announce a text of up to 64 MiB. Send its bytes to `url`, then complete the upload."""
+        """Announce a text of up to 64 MiB. Send its bytes to `url` or its parts to theirs, then complete it."""
         prompt = access.prompt_for(request.user, prompt_id, access.CHANGE)
         started = services.start_upload(
             account=person(request),
@@ -70,21 +104,39 @@ class UploadList(APIView):
             idempotency_key=idempotency_key(request),
             **checked(UploadInput, request),
         )
-        body = {
-            "id": started.upload.pk,
-            "url": started.put.url,
-            "method": "PUT",
-            "headers": started.put.headers,
-            "expires_at": started.upload.expires_at,
-        }
+        body = {"id": started.upload.pk, **_where(started.addresses)}
         return Response(StartedUploadOutput(body).data, status=201)
 
 
 class UploadDetail(APIView):
-    @extend_schema(operation_id="uploads_read", responses=UploadOutput)
+    @extend_schema(operation_id="uploads_read", responses=AwaitedUploadOutput)
     def get(self, request: Request, upload_id: uuid.UUID) -> Response:
-        """How far an upload of mine is: `pending`, `processing`, `complete` or `failed`."""
-        return Response(_as_json(access.upload_for(request.user, upload_id)))
+        """How far an upload of mine is; while it is `pending`, fresh addresses for what has not arrived."""
+        upload = access.upload_for(request.user, upload_id)
+        shown = _as_json(upload)
+        if upload.takes_bytes(timezone.now()):
+            shown |= AddressesOutput(_where(services.addresses_of(upload))).data
+        return Response(shown)
+
+
+def _where(addresses: services.Addresses) -> dict[str, Any]:
+    shown: dict[str, Any] = {**_put(addresses.put), "expires_at": addresses.expires_at}
+    if addresses.parts:
+        shown["parts"] = [
+            {
+                "number": each.part.number,
+                "offset": each.part.offset,
+                "size": each.part.size,
+                "received": each.put is None,
+                **(_put(each.put) if each.put else {}),
+            }
+            for each in addresses.parts
+        ]
+    return shown
+
+
+def _put(put: objects.SignedPut) -> dict[str, Any]:
+    return {"url": put.url, "method": "PUT", "headers": put.headers}
 
 
 class UploadComplete(APIView):

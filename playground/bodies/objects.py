@@ -1,4 +1,4 @@
-"""Objects in S3, by key. The one place that knows boto3; every failure is a StorageUnavailable or ObjectMissing."""
+"""Objects in S3, by key. Here and in `parts` boto3 is known; every failure is a StorageUnavailable or ObjectMissing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CONTENT_TYPE = "application/octet-stream"
 
 
 class ObjectMissing(Exception):
-    """There is no object under this key."""
+    """There is no object under this key, or nothing that is being sent to it in parts."""
 
 
 @functools.cache
@@ -64,11 +64,12 @@ def _connect(endpoint_url: str | None) -> S3Client:
 
 
 @contextlib.contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
+    """What boto3 raises inside comes out as ObjectMissing or StorageUnavailable."""
     try:
         yield
     except ClientError as error:
-        if error.response.get("Error", {}).get("Code") in ("NoSuchKey", "404"):
+        if error.response.get("Error", {}).get("Code") in ("NoSuchKey", "NoSuchUpload", "404"):
             raise ObjectMissing from error
         raise StorageUnavailable from error
     except (BotoCoreError, OSError) as error:  # OSError: a connection cut while a body is read
@@ -77,19 +78,19 @@ def _translated() -> Iterator[None]:
 
 def put(key: str, data: bytes) -> None:
     """Store `data` under `key`. Raises StorageUnavailable."""
-    with _translated():
+    with translated():
         client().put_object(Bucket=settings.S3_BUCKET, Key=key, Body=data, ContentType=_CONTENT_TYPE)
 
 
 def get(key: str) -> bytes:
     """The bytes under `key`. Raises ObjectMissing, StorageUnavailable."""
-    with _translated():
+    with translated():
         return client().get_object(Bucket=settings.S3_BUCKET, Key=key)["Body"].read()
 
 
 def delete(key: str) -> None:
     """Remove the object under `key`; an absent one is no error. Raises StorageUnavailable."""
-    with _translated():
+    with translated():
         client().delete_object(Bucket=settings.S3_BUCKET, Key=key)
 
 
@@ -117,13 +118,13 @@ def sign_put(key: str, *, size: int, sha256: bytes, seconds: int) -> SignedPut:
 
 def length(key: str) -> int:
     """The size of the object under `key` in bytes. Raises ObjectMissing, StorageUnavailable."""
-    with _translated():
+    with translated():
         return client().head_object(Bucket=settings.S3_BUCKET, Key=key)["ContentLength"]
 
 
 def chunks(key: str, *, size: int = 1024 * 1024) -> Iterator[bytes]:
     """The bytes under `key`, piece by piece. Raises ObjectMissing, StorageUnavailable."""
-    with _translated():
+    with translated():
         body = client().get_object(Bucket=settings.S3_BUCKET, Key=key)["Body"]
         try:
             while piece := body.read(size):
@@ -143,6 +144,6 @@ def page(prefix: str, *, after: str, limit: int = 1000) -> Sequence[Listed]:
 
     Raises StorageUnavailable.
     """
-    with _translated():
+    with translated():
         found = client().list_objects_v2(Bucket=settings.S3_BUCKET, Prefix=prefix, StartAfter=after, MaxKeys=limit)
     return [Listed(key=each["Key"], modified_at=each["LastModified"]) for each in found.get("Contents", [])]

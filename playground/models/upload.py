@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 import uuid
 from typing import ClassVar
 
@@ -27,6 +28,11 @@ class UploadQuerySet(models.QuerySet["Upload"]):
         """Those whose bytes are awaited or being read."""
         return self.filter(status__in=[Upload.Status.PENDING, Upload.Status.PROCESSING])
 
+    def going_on(self, *, prompt: Prompt, sha256: bytes, part_hashes: bytes, now: dt.datetime) -> UploadQuerySet:
+        """Those that take the same bytes in the same parts, or have all of them already."""
+        same = self.open().filter(prompt=prompt, sha256=sha256, part_hashes=part_hashes)
+        return same.filter(Q(status=Upload.Status.PROCESSING) | Q(expires_at__gt=now))
+
     def in_a_draft(self) -> UploadQuerySet:
         """Those that somebody's unsaved work names."""
         return self.filter(self._in_a_draft())
@@ -48,6 +54,7 @@ class Upload(models.Model):
     """A text on its way from a browser to the store, past this application: bytes go to `staging_key` directly.
 
     `size` and `sha256` are what the sender declared; the signed address and later the packing task hold it to both.
+    `part_hashes`, if declared: the SHA-256 of each of its parts (`playground.bodies.parts`), one behind the other.
     """
 
     class Status(models.TextChoices):
@@ -65,12 +72,16 @@ class Upload(models.Model):
         max_length=32, null=True, blank=True, help_text="SHA-256 of the text of this prompt it was edited from."
     )
     staging_key = models.CharField(max_length=200, unique=True)
+    part_hashes = models.BinaryField(max_length=1024, null=True, blank=True)
+    multipart_id = models.CharField(
+        max_length=1024, blank=True, help_text="The store's name for what is sent to the staging key in parts."
+    )
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
     error_code = models.CharField(max_length=40, blank=True)
     error_position = models.BigIntegerField(null=True, blank=True, help_text="The first byte that is not UTF-8.")
     body_sha256 = models.BinaryField(max_length=32, null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    expires_at = models.DateTimeField(help_text="Until when the address takes bytes.")
+    expires_at = models.DateTimeField(help_text="Until when addresses for its bytes are given.")
     processing_at = models.DateTimeField(null=True, blank=True, help_text="When the packing was last asked for.")
     completed_at = models.DateTimeField(null=True, blank=True, help_text="When it became complete or failed.")
 
@@ -87,6 +98,9 @@ class Upload(models.Model):
                 condition=Q(status__in=["pending", "processing", "complete", "failed"]), name="upload_status"
             ),
             models.CheckConstraint(
+                condition=Q(multipart_id="") | Q(part_hashes__isnull=False), name="upload_multipart_has_parts"
+            ),
+            models.CheckConstraint(
                 condition=Q(status="complete", body_sha256__isnull=False)
                 | (~Q(status="complete") & Q(body_sha256=None)),
                 name="upload_complete_has_a_body",
@@ -101,3 +115,6 @@ class Upload(models.Model):
                 name="upload_ended_at",
             ),
         ]
+
+    def takes_bytes(self, now: dt.datetime) -> bool:
+        return self.status == self.Status.PENDING and self.expires_at > now

@@ -1,5 +1,6 @@
 """Writes on prompts: one transaction each, no network call inside it, the object returned."""
 
+from playground.services.addresses import Addresses, addresses_of
 from playground.services.beginnings import fork_prompt, import_single
 from playground.services.branches import move_branch, redo_branch, start_branch, undo_branch
 from playground.services.drafts import drop_draft, keep_draft
@@ -13,8 +14,10 @@ from playground.services.uploads import StartedUpload, complete_upload, start_up
 from playground.services.versions import SavedVersion, save_version
 
 __all__ = [
+    "Addresses",
     "SavedVersion",
     "StartedUpload",
+    "addresses_of",
     "archive_prompt",
     "complete_upload",
     "create_prompt",

@@ -14,7 +14,7 @@ from core import effects
 from core.errors import Conflict, InvalidInput
 from core.idempotency import IdempotencyKey
 from inference_client.models import Run
-from playground.bodies import objects
+from playground.bodies import objects, parts
 from playground.models import KEPT_IN_TRASH, ErasedObjects, Prompt, Version, VersionRun
 
 log = logging.getLogger("playground.library")
@@ -118,6 +118,8 @@ def delete_objects(*, prompt_id: uuid.UUID) -> int:
     row = ErasedObjects.objects.filter(prompt_id=prompt_id).first()
     if row is None:
         return 0
+    for each in parts.unfinished(f"staging/{prompt_id}/"):
+        parts.abort(each.key, each.multipart_id)
     deleted = sum(_delete_under(f"{folder}/{prompt_id}/") for folder in OBJECT_FOLDERS)
     if row.erased_at < timezone.now() - LATE_OBJECTS:
         row.delete()

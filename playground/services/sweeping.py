@@ -17,7 +17,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from core import effects
-from playground.bodies import objects
+from playground.bodies import objects, parts
 from playground.models import Body, Upload, Version, object_key
 from playground.services.uploads import PACK_UPLOAD
 
@@ -59,6 +59,8 @@ def _expire(pk: uuid.UUID, now: dt.datetime) -> bool:
         upload.status, upload.completed_at = Upload.Status.FAILED, now
         upload.save(update_fields=["status", "error_code", "completed_at"])
         effects.after_commit(objects.delete, upload.staging_key)
+        if upload.multipart_id:
+            effects.after_commit(parts.abort, upload.staging_key, upload.multipart_id)
         return True
 
 
@@ -119,6 +121,19 @@ def _is_in_a_draft(body: Body) -> bool:
 def sweep_staging(*, now: dt.datetime | None = None) -> int:
     """Remove staged bytes that no open upload awaits: replayed PUTs, deletions that failed. Answers how many."""
     return _sweep_objects("staging/", _unclaimed, now or timezone.now())
+
+
+def sweep_parts(*, now: dt.datetime | None = None) -> int:
+    """Remove parts that no open upload will join: replayed PUTs, uploads sent in one piece after all. Answers how many
+    uploads had some.
+    """
+    before = (now or timezone.now()) - UNNAMED_FOR
+    old = {each.multipart_id: each.key for each in parts.unfinished("staging/") if each.begun_at < before}
+    awaited = Upload.objects.open().filter(multipart_id__in=old).values_list("multipart_id", flat=True)
+    remains = set(old) - set(awaited)
+    for multipart_id in remains:
+        parts.abort(old[multipart_id], multipart_id)
+    return len(remains)
 
 
 def sweep_objects(*, now: dt.datetime | None = None) -> int:

@@ -1,10 +1,11 @@
-"""Uploads: a signed address, then `complete`, then the packing task (`services.packing`) that makes a text of it."""
+"""Uploads: signed addresses, then `complete`, then the packing task (`services.packing`) that makes a text of it."""
 
 from __future__ import annotations
 
 import datetime as dt
 import secrets
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from celery import signature
@@ -15,10 +16,12 @@ from django.utils import timezone
 from accounts.models import User
 from core import effects, idempotency
 from core.errors import Conflict, InvalidInput, RateLimited, TooLarge
-from playground.bodies import objects
+from playground.bodies import parts
 from playground.models import MAX_UPLOAD_BYTES, Body, Prompt, Upload
+from playground.services.addresses import Addresses, addresses_of, is_there, join_parts
 
-ADDRESS_LIVES = dt.timedelta(minutes=15)
+#: How long after its announcement addresses are given. Cuts and reloads of the page may lie between.
+OPEN_FOR = dt.timedelta(hours=2)
 MAX_OPEN = 20
 #: Of one account: bytes of uploads that are open, or complete and not part of a version yet.
 MAX_WAITING_BYTES = 1024 * 1024 * 1024
@@ -29,10 +32,10 @@ PACK_UPLOAD = signature("playground.tasks.pack_upload", options={"priority": 6})
 
 @dataclass(frozen=True, kw_only=True)
 class StartedUpload:
-    """An upload and where its bytes go: PUT them to `put.url` with exactly `put.headers`."""
+    """An upload and where its bytes go."""
 
     upload: Upload
-    put: objects.SignedPut
+    addresses: Addresses
 
 
 def start_upload(
@@ -42,12 +45,16 @@ def start_upload(
     size: int,
     sha256: str,
     near: str | None = None,
+    part_sha256: Sequence[str] | None = None,
     idempotency_key: str | None = None,
 ) -> StartedUpload:
     """Announce a text of `size` bytes. `near` is the SHA-256 of the text it was edited from, a hint that may be wrong.
 
-    Whether the prompt has the text already changes nothing. The same key answers the same upload and a fresh address.
-    Raises InvalidInput, TooLarge, RateLimited, IdempotencyKeyReused, Conflict (the key's upload takes no bytes now).
+    Whether the prompt has the text already changes nothing. With `part_sha256`, of each `parts.PART_BYTES` of it, it
+    may be sent in parts; announcing the same again while that goes on answers the same upload, without the parts
+    that are there. The same key answers the same upload and fresh addresses.
+    Raises InvalidInput, TooLarge, RateLimited, IdempotencyKeyReused, StorageUnavailable, Conflict (the key's upload
+    takes no bytes now).
     """
     if size > MAX_UPLOAD_BYTES:
         raise TooLarge(f"A text may have {MAX_UPLOAD_BYTES:,} bytes.", code="text_too_large", field="size")
@@ -59,25 +66,34 @@ def start_upload(
         size=size,
         sha256=_hash("sha256", sha256),
         near=_hash("near", near) if near else None,
+        part_hashes=_hashes_of_parts(size, part_sha256) if part_sha256 is not None else None,
         staging_key=f"staging/{prompt.pk}/{secrets.token_urlsafe(24)}",
     )
-
-    def make() -> tuple[Upload, uuid.UUID]:
-        _refuse_too_many(account, size)
-        upload.created_at = timezone.now()
-        upload.expires_at = upload.created_at + ADDRESS_LIVES
-        upload.save(force_insert=True)
-        return upload, upload.pk
-
     made = idempotency.once(
         account_id=account.pk,
         scope="uploads",
         key=idempotency_key,
-        request=idempotency.fingerprint(prompt.pk, size, sha256, near),
-        make=make,
+        request=idempotency.fingerprint(prompt.pk, size, sha256, near, *(part_sha256 or ())),
+        make=lambda: _find_or_insert(upload),
         find=lambda pk: _still_open(account, pk),
     )
-    return StartedUpload(upload=made, put=_address(made))
+    return StartedUpload(upload=made, addresses=addresses_of(made))
+
+
+def _find_or_insert(upload: Upload) -> tuple[Upload, uuid.UUID]:
+    """The account's row is locked: announcements at once find each other, and cannot slip past its share."""
+    User.objects.select_for_update(no_key=True).get(pk=upload.account_id)
+    now = timezone.now()
+    if upload.part_hashes:
+        same = Upload.objects.of(upload.account).going_on(
+            prompt=upload.prompt, sha256=bytes(upload.sha256), part_hashes=bytes(upload.part_hashes), now=now
+        )
+        if (earlier := same.order_by("created_at").last()) is not None:
+            return earlier, earlier.pk
+    _refuse_too_many(upload.account, upload.size)
+    upload.created_at, upload.expires_at = now, now + OPEN_FOR
+    upload.save(force_insert=True)
+    return upload, upload.pk
 
 
 def _hash(field: str, written: str) -> bytes:
@@ -86,9 +102,17 @@ def _hash(field: str, written: str) -> bytes:
     return bytes.fromhex(written)
 
 
+def _hashes_of_parts(size: int, written: Sequence[str]) -> bytes:
+    if len(written) != parts.count(size) or not written:
+        raise InvalidInput(
+            f"{size:,} bytes are {parts.count(size)} parts of {parts.PART_BYTES:,}, not {len(written)}.",
+            field="part_sha256",
+        )
+    return b"".join(_hash("part_sha256", each) for each in written)
+
+
 def _refuse_too_many(account: User, size: int) -> None:
-    """Raise RateLimited beyond an account's share. The account's row is locked: starts at once cannot slip through."""
-    User.objects.select_for_update(no_key=True).get(pk=account.pk)
+    """Raise RateLimited beyond an account's share."""
     mine = Upload.objects.of(account)
     text = Body.objects.filter(prompt=OuterRef("prompt"), sha256=OuterRef("body_sha256"))
     unnamed = mine.filter(Exists(text.filter(unreferenced_since__isnull=False)), status=Upload.Status.COMPLETE)
@@ -97,7 +121,7 @@ def _refuse_too_many(account: User, size: int) -> None:
         raise RateLimited(
             f"At most {MAX_OPEN} uploads and {MAX_WAITING_BYTES:,} bytes may be on their way at once.",
             code="too_many_uploads",
-            next_step="Finish those you started, or save the version that uses them. One left alone ends in an hour.",
+            next_step="Finish those you started, or save the version that uses them. One left alone ends in 3 hours.",
             retry_after_s=60,
         )
 
@@ -105,7 +129,7 @@ def _refuse_too_many(account: User, size: int) -> None:
 def _still_open(account: User, pk: uuid.UUID) -> Upload:
     """The upload that an earlier call with the same key started."""
     upload = Upload.objects.of(account).filter(pk=pk).first()
-    if upload is None or upload.status != Upload.Status.PENDING or upload.expires_at <= timezone.now():
+    if upload is None or not upload.takes_bytes(timezone.now()):
         raise Conflict(
             "The upload of this Idempotency-Key takes no more bytes.",
             code="upload_closed",
@@ -115,11 +139,6 @@ def _still_open(account: User, pk: uuid.UUID) -> Upload:
     return upload
 
 
-def _address(upload: Upload) -> objects.SignedPut:
-    left = int((upload.expires_at - timezone.now()).total_seconds())
-    return objects.sign_put(upload.staging_key, size=upload.size, sha256=bytes(upload.sha256), seconds=max(1, left))
-
-
 def complete_upload(*, upload: Upload) -> Upload:
     """The bytes are there: have them checked and packed. Calling it again answers the state and starts nothing.
 
@@ -127,22 +146,18 @@ def complete_upload(*, upload: Upload) -> Upload:
     """
     if upload.status != Upload.Status.PENDING:
         return upload
-    _refuse_absent(upload)
-    with transaction.atomic():
-        waiting = Upload.objects.filter(pk=upload.pk, status=Upload.Status.PENDING)
-        if waiting.update(status=Upload.Status.PROCESSING, processing_at=timezone.now()):
-            effects.enqueue(PACK_UPLOAD, str(upload.pk))
+    if is_there(upload) or join_parts(upload):
+        with transaction.atomic():
+            waiting = Upload.objects.filter(pk=upload.pk, status=Upload.Status.PENDING)
+            if waiting.update(status=Upload.Status.PROCESSING, processing_at=timezone.now()):
+                effects.enqueue(PACK_UPLOAD, str(upload.pk))
     upload.refresh_from_db()
-    return upload
-
-
-def _refuse_absent(upload: Upload) -> None:
-    try:
-        objects.length(upload.staging_key)
-    except objects.ObjectMissing as error:
+    # A twin of this call may have been so much faster that the bytes are packed and no longer staged.
+    if upload.status == Upload.Status.PENDING:
         raise Conflict(
             "The bytes of this upload have not arrived.",
             code="not_uploaded",
             kept="The upload still takes them until its address expires.",
             next_step="PUT them to the address with the headers given, then complete it.",
-        ) from error
+        )
+    return upload

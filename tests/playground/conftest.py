@@ -10,11 +10,24 @@ from playground import services
 from playground.models import Prompt
 from playground.services import SavedVersion
 from playground.spec import parse
+from sharing.permissions import OWNER_PERMISSIONS, PromptAccessBackend
 
 
 @pytest.fixture
 def prompt(owner: User) -> Prompt:
     return services.create_prompt(owner=owner, name="Greeting")
+
+
+@pytest.fixture
+def shared(friend: User, prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> Prompt:
+    """`prompt`, which the friend may change, too."""
+
+    def has_perm(self: object, user_obj: User, perm: str, obj: object = None) -> bool:
+        del self
+        return isinstance(obj, Prompt) and perm in OWNER_PERMISSIONS and user_obj.pk in (obj.owner_id, friend.pk)
+
+    monkeypatch.setattr(PromptAccessBackend, "has_perm", has_perm)
+    return prompt
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ from core.errors import Conflict
 from playground import services
 from playground.bodies import objects
 from playground.models import Body, Prompt, Upload, Version
-from playground.services import uploads
-from sharing.permissions import OWNER_PERMISSIONS, PromptAccessBackend
+from playground.services import addresses, uploads
 from tests.playground.uploading import (
     API,
     announce,
@@ -159,7 +158,7 @@ def test_completing_before_the_bytes_arrived_says_so_and_costs_nothing(owner_api
 def test_an_address_that_expired_takes_nothing(
     owner_api: APIClient, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uploads, "ADDRESS_LIVES", timedelta(seconds=-5))
+    monkeypatch.setattr(addresses, "ADDRESS_LIVES", timedelta(seconds=-5))
     started = announce(owner_api, prompt, b"too late")  # signed for one second
     time.sleep(2.1)
     assert put(started, b"too late").status_code == 403
@@ -301,18 +300,6 @@ def test_a_hint_makes_it_a_small_delta_and_a_wrong_one_does_no_harm(owner_api: A
     assert Body.objects.get(sha256=bytes.fromhex(sha256(edited))).stored_length < 1000
     assert read(owner_api, prompt, 0) == edited
     assert read(owner_api, prompt, 1) == edited + b"!"
-
-
-@pytest.fixture
-def shared(friend: User, prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> Prompt:
-    """`prompt`, which the friend may change, too."""
-
-    def has_perm(self: object, user_obj: User, perm: str, obj: object = None) -> bool:
-        del self
-        return isinstance(obj, Prompt) and perm in OWNER_PERMISSIONS and user_obj.pk in (obj.owner_id, friend.pk)
-
-    monkeypatch.setattr(PromptAccessBackend, "has_perm", has_perm)
-    return prompt
 
 
 def test_only_who_uploaded_a_text_may_use_it(owner_api: APIClient, friend_api: APIClient, shared: Prompt) -> None:

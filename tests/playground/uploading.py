@@ -13,7 +13,7 @@ import httpx2
 from django.conf import settings
 from rest_framework.test import APIClient
 
-from playground.bodies import objects
+from playground.bodies import objects, parts
 from playground.models import Prompt
 from playground.services import packing
 
@@ -44,6 +44,34 @@ def announce(api: APIClient, prompt: Prompt, data: bytes, **changes: Any) -> dic
 def put(started: dict[str, Any], data: bytes) -> httpx2.Response:
     """What a browser does with the answer, knowing nothing else."""
     return httpx2.request(started["method"], started["url"], headers=started["headers"], content=data, timeout=60)
+
+
+def announce_parts(api: APIClient, prompt: Prompt, data: bytes, **headers: Any) -> dict[str, Any]:
+    """The answer to announcing `data` in parts."""
+    pieces = [data[start : start + parts.PART_BYTES] for start in range(0, len(data), parts.PART_BYTES)]
+    declared = {"size": len(data), "sha256": sha256(data), "part_sha256": [sha256(piece) for piece in pieces]}
+    answer = api.post(f"{API}/prompts/{prompt.pk}/uploads", declared, format="json", **headers)
+    assert answer.status_code == 201, answer.content
+    started: dict[str, Any] = answer.json()
+    return started
+
+
+def put_part(part: dict[str, Any], data: bytes) -> httpx2.Response:
+    """The part's stretch of `data`, to its address."""
+    return put(part, data[part["offset"] : part["offset"] + part["size"]])
+
+
+def put_parts(started: dict[str, Any], data: bytes) -> list[int]:
+    """Send what is missing; the numbers of what was."""
+    missing = [part for part in started["parts"] if not part["received"]]
+    for part in missing:
+        assert put_part(part, data).is_success
+    return [part["number"] for part in missing]
+
+
+def unfinished(prompt: Prompt) -> list[str]:
+    """Names of what the store awaits in parts."""
+    return [each.multipart_id for each in parts.unfinished(f"staging/{prompt.pk}/")]
 
 
 def complete(api: APIClient, started: dict[str, Any]) -> Any:
