@@ -26,6 +26,7 @@ BackendError
     +-- EngineTimeoutError      silent for too long
     +-- EngineRefusedError      the engine finds the request wrong
         +-- PromptTooLongError
+        +-- InputFailedError    one input of a batch, which failed alone
 
 The text of an error goes to the caller. None of it holds a prompt, an answer or a key.
 """
@@ -175,3 +176,13 @@ class PromptTooLongError(EngineRefusedError):
         least = "at least " if is_bound else ""
         sizes = f": {least}{tokens} tokens > {context} maximum" if tokens and context else ""
         super().__init__(f"prompt is too long{sizes}")
+
+
+class InputFailedError(EngineRefusedError):
+    """`index` is its place among the inputs of one request, where there were several."""
+
+    code = "input_failed"
+
+    def __init__(self, message: str, *, index: int | None = None) -> None:
+        super().__init__(message if index is None else f"input.{index}: {message}")
+        self.index = index

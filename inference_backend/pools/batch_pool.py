@@ -1,0 +1,378 @@
+"""Drives a BatchScheduler: one input is submitted, its result awaited, and calls are made for many at a time."""
+
+import asyncio
+import logging
+import math
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Generic, TypeVar
+
+from inference_backend.errors import (
+    BackendError,
+    CapacityStartingError,
+    DeadlineExceededError,
+    EngineError,
+    EngineProtocolError,
+    EngineRefusedError,
+    EngineTimeoutError,
+    EngineUnavailableError,
+    InputFailedError,
+    OverloadedError,
+)
+from inference_backend.pools.batch_worker import BatchWorker
+from inference_backend.scheduling.batch import Batch, BatchScheduler, Decisions, Snapshot
+from inference_backend.scheduling.bisection import Bisection
+from inference_backend.scheduling.delay_gate import Refusal
+from inference_backend.tiers import Tier
+
+logger = logging.getLogger(__name__)
+
+Input = TypeVar("Input")
+Output = TypeVar("Output")
+
+FIRST_PROBE_DELAY_S = 0.05
+LONGEST_PROBE_DELAY_S = 5.0
+
+
+class Ticket(Generic[Input, Output]):
+    """One input and the future of its result."""
+
+    __slots__ = ("deadline", "future", "item")
+
+    def __init__(self, item: Input, future: "asyncio.Future[Output]", deadline: float) -> None:
+        self.item = item
+        self.future = future
+        self.deadline = deadline
+
+    def settle(self, answer: "Output | Exception") -> None:
+        """The first answer counts; whoever left in the meantime gets none."""
+        if self.future.done():
+            return
+        if isinstance(answer, Exception):
+            self.future.set_exception(answer)
+        else:
+            self.future.set_result(answer)
+
+
+class BatchPool(Generic[Input, Output]):
+    """A call that fails is made once more, with the same inputs, by whichever worker is free.
+
+    What failed twice is taken apart by the worker that saw it, before that one goes back into service, so that an
+    input which breaks every call ends alone. A worker that was silent for too long, or that broke, gets nothing until
+    a probe succeeds. A result arrives once, whatever a lost worker says later: its call is cancelled.
+    """
+
+    def __init__(
+        self,
+        scheduler: "BatchScheduler[Ticket[Input, Output]]",
+        workers: Mapping[str, BatchWorker[Input, Output]],
+        *,
+        watchdog_s: float,
+        name: str = "batch",
+        on_call: Callable[[int, float, str], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`watchdog_s` is the scheduler's. `on_call` hears of each call: inputs, seconds, `ok` or what failed."""
+        self.name = name
+        self._scheduler = scheduler
+        self._workers = dict(workers)
+        self._watchdog_s = watchdog_s
+        self._on_call = on_call
+        self._clock = clock
+        self._calls: dict[int, asyncio.Task[None]] = {}
+        self._repairs: dict[str, asyncio.Task[None]] = {}
+        self._suspects: deque[list[Ticket[Input, Output]]] = deque()
+        self._isolating = 0
+        self._open: set[Ticket[Input, Output]] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = math.inf
+        self._is_pump_due = False
+        self._is_closed = False
+
+    # For callers
+
+    async def submit(self, item: Input, *, tier: Tier, deadline_s: float) -> Output:
+        """The result for one input, within `deadline_s` seconds.
+
+        Raises OverloadedError, CapacityStartingError, EngineUnavailableError or DeadlineExceededError where it is not
+        tried or not in time, and EngineError where it failed. Leaves nothing behind when cancelled.
+        """
+        ticket = self._enter(item, tier, deadline_s)
+        try:
+            return await ticket.future
+        finally:
+            self._leave((ticket,))
+
+    async def submit_all(self, items: Sequence[Input], *, tier: Tier, deadline_s: float) -> list[Output]:
+        """All results in the order of `items`, or the error of the first that has none; the others are then dropped.
+
+        Raises like `submit`, and InputFailedError with the `index` of the input where one is to blame.
+        """
+        tickets: list[Ticket[Input, Output]] = []
+        try:
+            # One by one: where an input is not admitted, those before it are in the list and leave again.
+            tickets.extend(self._enter(item, tier, deadline_s) for item in items)
+            results = []
+            for index, ticket in enumerate(tickets):
+                try:
+                    results.append(await ticket.future)
+                except EngineRefusedError as error:
+                    raise InputFailedError(error.message, index=index) from error
+            return results
+        finally:
+            self._leave(tickets)
+
+    def snapshot(self) -> Snapshot:
+        return self._scheduler.snapshot()
+
+    def expected_wait(self, tier: Tier) -> float:
+        """Seconds in the queue; infinite while no worker is well."""
+        return self._scheduler.expected_wait(tier)
+
+    @property
+    def is_ready(self) -> bool:
+        return self._scheduler.healthy > 0
+
+    # Life
+
+    def start(self, *, verified: bool = False) -> None:
+        """Probes the workers and gives them calls as they turn out well; those already `verified` at once."""
+        for name in self._workers:
+            if verified:
+                self._scheduler.add_worker(name, self._clock())
+            else:
+                self._repair(name)
+
+    async def aclose(self) -> None:
+        """Whoever still waits gets EngineUnavailableError."""
+        self._is_closed = True
+        if self._timer:
+            self._timer.cancel()
+        for ticket in self._open:
+            ticket.settle(EngineUnavailableError("The service is stopping."))
+        tasks = [*self._calls.values(), *self._repairs.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*(worker.aclose() for worker in self._workers.values()), return_exceptions=True)
+
+    # The queue
+
+    def _enter(self, item: Input, tier: Tier, deadline_s: float) -> Ticket[Input, Output]:
+        if self._is_closed:
+            raise EngineUnavailableError("The service is stopping.")
+        now = self._clock()
+        ticket = Ticket[Input, Output](item, asyncio.get_running_loop().create_future(), now + deadline_s)
+        if refusal := self._scheduler.submit(ticket, tier=tier, now=now, deadline=ticket.deadline):
+            raise _explain(refusal)
+        self._open.add(ticket)
+        self._pump_soon()
+        return ticket
+
+    def _leave(self, tickets: Sequence[Ticket[Input, Output]]) -> None:
+        """Those that have their result are only forgotten."""
+        for ticket in tickets:
+            self._open.discard(ticket)
+            if not ticket.future.done() or ticket.future.cancelled():
+                ticket.future.cancel()
+                self._scheduler.cancel(ticket, self._clock())
+            else:
+                # Looked at, so that asyncio does not report the failure of an input nobody waits for any more.
+                ticket.future.exception()
+
+    def _pump_soon(self) -> None:
+        """Once for all that arrives in this turn of the loop."""
+        if not self._is_pump_due:
+            self._is_pump_due = True
+            asyncio.get_running_loop().call_soon(self._pump)
+
+    def _pump(self) -> None:
+        self._is_pump_due = False
+        if self._is_closed:
+            return
+        now = self._clock()
+        self._carry_out(self._scheduler.poll(now))
+        wakeup = self._scheduler.next_wakeup(now)
+        if wakeup is None:
+            return
+        # A timer that rings early costs one look; one for each arrival would cost more.
+        if self._timer is None or wakeup < self._timer_at:
+            if self._timer:
+                self._timer.cancel()
+            self._timer_at = wakeup
+            self._timer = asyncio.get_running_loop().call_later(max(0.0, wakeup - now), self._ring)
+
+    def _ring(self) -> None:
+        self._timer, self._timer_at = None, math.inf
+        self._pump()
+
+    def _carry_out(self, decisions: "Decisions[Ticket[Input, Output]]") -> None:
+        for ticket in decisions.expired:
+            ticket.settle(DeadlineExceededError("This request waited as long as it may; try again shortly."))
+        for batch in decisions.lost:
+            self._note(batch.items, self._watchdog_s, "lost")
+            if task := self._calls.pop(batch.id, None):
+                task.cancel()
+        self._suspect(decisions.given_up)
+        for worker in decisions.quarantined:
+            self._repair(worker)
+        for batch in decisions.sends:
+            self._calls[batch.id] = asyncio.create_task(self._make_call(batch))
+
+    # Calls
+
+    async def _make_call(self, batch: "Batch[Ticket[Input, Output]]") -> None:
+        worker = self._workers[batch.worker]
+        began = self._clock()
+        try:
+            outcome = await self._serve(worker, batch)
+            self._scheduler.complete(batch.id, self._clock())
+        except Exception as error:  # noqa: BLE001 - whatever a worker raises, its batch must be decided
+            outcome = _kind(error)
+            self._fail(batch)
+        self._calls.pop(batch.id, None)
+        self._note(batch.items, self._clock() - began, outcome)
+        self._pump()
+
+    async def _serve(self, worker: BatchWorker[Input, Output], batch: "Batch[Ticket[Input, Output]]") -> str:
+        try:
+            await self._ask(worker, batch.items)
+        except EngineRefusedError as error:
+            await self._isolate(worker, batch.items, error, renew=lambda: self._renew(batch.id))
+            return "refused"
+        return "ok"
+
+    def _renew(self, batch_id: int) -> None:
+        self._scheduler.renew(batch_id, self._clock())
+        self._pump_soon()
+
+    async def _ask(self, worker: BatchWorker[Input, Output], tickets: "Sequence[Ticket[Input, Output]]") -> None:
+        """One call. Whoever left, or was answered by an earlier part of the same batch, is not in it."""
+        waiting = [ticket for ticket in tickets if not ticket.future.done()]
+        if not waiting:
+            return
+        answers = await worker.call([ticket.item for ticket in waiting])
+        if len(answers) != len(waiting):
+            raise EngineProtocolError(f"The engine gave {len(answers)} results for {len(waiting)} inputs.")
+        for ticket, answer in zip(waiting, answers, strict=True):
+            ticket.settle(answer)
+
+    def _fail(self, batch: "Batch[Ticket[Input, Output]]") -> None:
+        now = self._clock()
+        given_up = self._scheduler.fail(batch.id, now)
+        self._scheduler.remove_worker(batch.worker, now)
+        self._suspect(given_up)
+        self._repair(batch.worker)
+
+    # Broken workers and broken inputs
+
+    def _suspect(self, tickets: "Sequence[Ticket[Input, Output]]") -> None:
+        """They left the scheduler, and with it the watch over their deadlines."""
+        if not tickets:
+            return
+        self._suspects.append(list(tickets))
+        loop, now = asyncio.get_running_loop(), self._clock()
+        for ticket in tickets:
+            loop.call_later(max(0.0, ticket.deadline - now), self._expire, (ticket,))
+
+    def _repair(self, worker: str) -> None:
+        if worker not in self._repairs and not self._is_closed:
+            task = asyncio.create_task(self._put_back(worker))
+            self._repairs[worker] = task
+            task.add_done_callback(lambda _: self._repairs.pop(worker, None))
+
+    async def _put_back(self, name: str) -> None:
+        worker = self._workers[name]
+        await self._probe(worker, name)
+        while self._suspects and self._isolating < max(1, len(self._workers) // 2):
+            # At most half of the workers look for bad inputs at a time: somebody has to serve the others.
+            self._isolating += 1
+            try:
+                await self._isolate(worker, self._suspects.popleft(), None, renew=lambda: None)
+            finally:
+                self._isolating -= 1
+        self._scheduler.add_worker(name, self._clock())
+        self._pump()
+
+    async def _probe(self, worker: BatchWorker[Input, Output], name: str) -> None:
+        """Until it succeeds."""
+        delay_s = FIRST_PROBE_DELAY_S
+        while True:
+            try:
+                await worker.probe()
+            except EngineError as error:
+                logger.info("worker is not well", extra={"pool": self.name, "worker": name, "reason": error.message})
+                await asyncio.sleep(delay_s)
+                delay_s = min(2 * delay_s, LONGEST_PROBE_DELAY_S)
+            else:
+                return
+
+    async def _isolate(
+        self,
+        worker: BatchWorker[Input, Output],
+        tickets: "Sequence[Ticket[Input, Output]]",
+        refusal: EngineRefusedError | None,
+        *,
+        renew: Callable[[], None],
+    ) -> None:
+        """Smaller and smaller parts of a batch that failed, until each input is answered or failed by itself."""
+        waiting = [ticket for ticket in tickets if not ticket.future.done()]
+        if len(waiting) == 1 and refusal:
+            waiting[0].settle(refusal)
+            return
+        search = Bisection(waiting)
+        while (part := search.next_part()) is not None:
+            renew()
+            try:
+                self._expire(part)
+                await _within(self._watchdog_s, self._ask(worker, part))
+            except EngineError as error:
+                if (ticket := search.failed()) is not None:
+                    ticket.settle(error if isinstance(error, EngineRefusedError) else _blame(error))
+                if not isinstance(error, EngineRefusedError):
+                    await self._probe(worker, self.name)
+            else:
+                search.passed()
+
+    def _expire(self, tickets: "Sequence[Ticket[Input, Output]]") -> None:
+        now = self._clock()
+        for ticket in tickets:
+            if ticket.deadline <= now:
+                ticket.settle(DeadlineExceededError("This request waited as long as it may; try again shortly."))
+
+    def _note(self, items: Sequence[object], seconds: float, outcome: str) -> None:
+        if self._on_call:
+            self._on_call(len(items), seconds, outcome)
+
+
+async def _within(seconds: float, work: Awaitable[None]) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await work
+    except TimeoutError as error:
+        raise EngineTimeoutError("The call did not end in time.") from error
+
+
+def _blame(error: EngineError) -> InputFailedError:
+    failure = InputFailedError("The call for this input fails: in company twice, and then alone.")
+    failure.__cause__ = error
+    return failure
+
+
+def _kind(error: Exception) -> str:
+    return (error.code if isinstance(error, BackendError) else None) or type(error).__name__
+
+
+def _explain(refusal: Refusal) -> OverloadedError:
+    match refusal.code:
+        case "deadline":
+            return DeadlineExceededError("There is not enough time left for this request.")
+        case "no_capacity":
+            return EngineUnavailableError("Nothing can serve this request at the moment; try again shortly.")
+        case "capacity_starting":
+            return CapacityStartingError(
+                "More capacity is starting; this request has no place before.", retry_after_s=refusal.retry_after_s
+            )
+        case "overloaded":
+            return OverloadedError("Too much is waiting; try again shortly.", retry_after_s=refusal.retry_after_s)
