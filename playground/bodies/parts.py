@@ -11,8 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from botocore.exceptions import ClientError
 from django.conf import settings
 
+from core.errors import StorageUnavailable
 from playground.bodies.objects import ObjectMissing, SignedPut, client, signer, translated
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ def received(key: str, multipart_id: str) -> Mapping[int, Received]:
 
 
 def join(key: str, multipart_id: str, parts: Sequence[Part]) -> bool:
-    """Make one object of the parts; False if some have not arrived.
+    """Make one object of the parts; False if some have not arrived, or are not what they should be: then all go.
 
     Raises ObjectMissing (joined or aborted before), StorageUnavailable.
     """
@@ -103,11 +105,22 @@ def join(key: str, multipart_id: str, parts: Sequence[Part]) -> bool:
         {"PartNumber": part.number, "ETag": there[part.number].etag, "ChecksumSHA256": _checksum(part)}
         for part in parts
     ]
-    with translated():
-        client().complete_multipart_upload(
-            Bucket=settings.S3_BUCKET, Key=key, UploadId=multipart_id, MultipartUpload={"Parts": named}
-        )
+    try:
+        with translated():
+            client().complete_multipart_upload(
+                Bucket=settings.S3_BUCKET, Key=key, UploadId=multipart_id, MultipartUpload={"Parts": named}
+            )
+    except StorageUnavailable as error:
+        if not _is_refusal(error.__cause__):
+            raise
+        abort(key, multipart_id)  # or it would be refused again each time
+        return False
     return True
+
+
+def _is_refusal(error: BaseException | None) -> bool:
+    """Whether the store understood and will never do it, as against one that is down."""
+    return isinstance(error, ClientError) and error.response["ResponseMetadata"]["HTTPStatusCode"] == 400
 
 
 def abort(key: str, multipart_id: str) -> None:

@@ -242,10 +242,12 @@ def test_the_store_being_down_at_the_announcement_leaves_one_that_can_go_on(
     assert put_parts(started, TEXT) == [1, 2, 3]
 
 
-def test_a_store_that_checks_no_part_is_not_believed(owner_api: APIClient, prompt: Prompt) -> None:
+def test_a_part_that_is_not_what_was_announced_makes_all_go_again(owner_api: APIClient, prompt: Prompt) -> None:
+    """As in a store that checks no part when it arrives."""
     started = announce_parts(owner_api, prompt, TEXT)
     row = Upload.objects.get(pk=started["id"])
-    put_parts(started, TEXT)
+    for part in started["parts"][:2]:
+        assert put_part(part, TEXT).is_success
     objects.client().upload_part(
         Bucket=settings.S3_BUCKET,
         Key=row.staging_key,
@@ -253,6 +255,17 @@ def test_a_store_that_checks_no_part_is_not_believed(owner_api: APIClient, promp
         PartNumber=3,
         Body=b"y" * MB,
     )
+    assert complete(owner_api, started).status_code == 409
+    assert put_parts(state(owner_api, started), TEXT) == [1, 2, 3]
+    assert complete(owner_api, started).status_code == 202
+
+
+def test_parts_of_another_whole_are_found_out(owner_api: APIClient, prompt: Prompt) -> None:
+    """Each part is what it was announced to be, but together they are not the text."""
+    pieces = [sha256(TEXT[start : start + 8 * MB]) for start in range(0, len(TEXT), 8 * MB)]
+    declared = {"size": len(TEXT), "sha256": sha256(b"another"), "part_sha256": pieces}
+    started = owner_api.post(f"{API}/prompts/{prompt.pk}/uploads", declared, format="json").json()
+    put_parts(started, TEXT)
     assert complete(owner_api, started).status_code == 202
     pack(started)
     assert state(owner_api, started)["error"]["code"] == "wrong_hash"
