@@ -50,19 +50,14 @@ class Level:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Offer:
-    """What one process brings to an exchange: what it holds (below 0: what it owes) and what it must have."""
+    """What one process brings to an exchange: what it holds (below 0: what it owes), and what it must have back.
+
+    `extra` is what it would like beyond that, if the bucket has it.
+    """
 
     held: float
     need: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Exchange:
-    """`share` is what the process holds afterwards, the need included; 0 where `granted` is false."""
-
-    granted: bool
-    share: float
-    level: Level
+    extra: float = 0.0
 
 
 def refill(level: Level | None, rate: Rate, now: float) -> Level:
@@ -81,10 +76,10 @@ def covers(level: Level, need: float) -> bool:
     return level.amount >= need
 
 
-def take_share(level: Level, need: float, rate: Rate) -> Exchange:
-    """Everything that was asked for, or as much as there is beyond the need. The level must cover the need."""
-    share = max(need, min(need + rate.share_size(), float(floor(level.amount))))
-    return Exchange(granted=True, share=share, level=Level(amount=level.amount - share, at=level.at))
+def take_share(level: Level, offer: Offer) -> tuple[float, Level]:
+    """What the process then holds, and what is left. The level must cover the need."""
+    share = max(offer.need, min(offer.need + offer.extra, float(floor(level.amount))))
+    return share, Level(amount=level.amount - share, at=level.at)
 
 
 def payable(need: float, rate: Rate) -> float:

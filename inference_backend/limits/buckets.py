@@ -38,13 +38,14 @@ def exchange_all(
     """One exchange with several buckets, at `now` in seconds; and their levels afterwards. Pure."""
     rows = list(zip(levels, rates, offers, strict=True))
     filled = [hand_in(refill(level, rate, now), offer.held, rate) for level, rate, offer in rows]
-    needs = [offer.need for offer in offers]
-    if not all(map(covers, filled, needs)):
-        waits = tuple(wait_s(level.amount, need, rate) for level, need, rate in zip(filled, needs, rates, strict=True))
+    if not all(covers(level, offer.need) for level, offer in zip(filled, offers, strict=True)):
+        waits = tuple(
+            wait_s(level.amount, offer.need, rate) for level, offer, rate in zip(filled, offers, rates, strict=True)
+        )
         return _shares((0.0,) * len(filled), filled, waits), filled
-    taken = [take_share(level, need, rate) for level, need, rate in zip(filled, needs, rates, strict=True)]
-    after = [one.level for one in taken]
-    return _shares(tuple(one.share for one in taken), after, ()), after
+    taken = [take_share(level, offer) for level, offer in zip(filled, offers, strict=True)]
+    after = [level for _, level in taken]
+    return _shares(tuple(share for share, _ in taken), after, ()), after
 
 
 def _shares(shares: tuple[float, ...], levels: Sequence[Level], waits: tuple[float, ...]) -> Shares:
@@ -73,7 +74,7 @@ class Clock(Protocol):
 
 
 # The same steps as exchange_all. ARGV: the time in seconds or "" for the store's own, then for each bucket its
-# capacity, rate a second, share size, what is held and what is needed. Numbers come back as text: Lua's would be cut
+# capacity, rate a second, and its offer (extra, held, need). Numbers come back as text: Lua's would be cut
 # to whole ones. A bucket that is full again is forgotten.
 EXCHANGE = """
 local now = tonumber(ARGV[1])
@@ -98,11 +99,11 @@ for i = 1, count do
 end
 local answer = {enough and 1 or 0}
 for i = 1, count do
-  local capacity, rate, size, need =
+  local capacity, rate, extra, need =
     tonumber(ARGV[i * 5 - 3]), tonumber(ARGV[i * 5 - 2]), tonumber(ARGV[i * 5 - 1]), tonumber(ARGV[i * 5 + 1])
   local share, wait = 0, 0
   if enough then
-    share = math.max(need, math.min(need + size, math.floor(levels[i])))
+    share = math.max(need, math.min(need + extra, math.floor(levels[i])))
     levels[i] = levels[i] - share
   else
     wait = math.max(0, need - levels[i]) / rate
@@ -133,7 +134,7 @@ class SharedBuckets:
     async def exchange(self, account: str, rates: Sequence[Rate], offers: Sequence[Offer]) -> Shares:
         args: list[str | float] = [self._clock() if self._clock else ""]
         for rate, offer in zip(rates, offers, strict=True):
-            args += [rate.capacity, rate.per_s, rate.share_size(), offer.held, offer.need]
+            args += [rate.capacity, rate.per_s, offer.extra, offer.held, offer.need]
         granted, *numbers = await self._script.run(keys=[f"limits:buckets:{account}"], args=args)
         values = [float(number) for number in numbers]
         return Shares(

@@ -1,0 +1,162 @@
+"""The limits of one account, met by one request: taken before it runs, and given back as far as it did not use them."""
+
+import asyncio
+import contextlib
+import datetime as dt
+import logging
+import math
+import random
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+
+from inference_backend.errors import RateLimitedError
+from inference_backend.limits.bucket import payable
+from inference_backend.limits.buckets import LocalBuckets, SharedBuckets, Shares
+from inference_backend.limits.configuration import TierLimits
+from inference_backend.limits.leases import RENEW_S, Leases
+from inference_backend.limits.shares import IDLE_S, ShareKeeper
+from inference_backend.store import SharedStore
+from inference_backend.tiers import Tier
+
+logger = logging.getLogger(__name__)
+
+#: In the order of the buckets.
+NAMES = ("requests", "input_tokens", "output_tokens")
+_HEADER = "anthropic-ratelimit"
+
+
+@dataclass(kw_only=True, slots=True)
+class Charge:
+    """What one request took. Tokens that it does not say it used are given back, and so is a request that used none."""
+
+    reserved: tuple[float, float, float]
+    used: tuple[float, float, float] | None = None
+
+    def settle(self, *, input_tokens: int, output_tokens: int) -> None:
+        self.used = (1.0, float(input_tokens), float(output_tokens))
+
+    def refund(self) -> tuple[float, ...]:
+        """Below 0 where more was used than was reserved."""
+        if self.used is None:
+            return self.reserved
+        return tuple(reserved - used for reserved, used in zip(self.reserved, self.used, strict=True))
+
+
+class Limits:
+    """Of all accounts. `tiers` may be replaced while the service runs."""
+
+    def __init__(
+        self,
+        *,
+        tiers: Mapping[Tier, TierLimits],
+        store: SharedStore | None,
+        process: str,
+        on_refusal: Callable[[Tier, str], None] = lambda tier, limit: None,
+    ) -> None:
+        self.tiers = tiers
+        self._shares = ShareKeeper(SharedBuckets(store) if store else None, LocalBuckets(time.monotonic))
+        self._leases = Leases(store, process=process)
+        self._on_refusal = on_refusal
+
+    @contextlib.asynccontextmanager
+    async def admit(
+        self, *, account: str, tier: Tier, input_tokens: int, output_tokens: int, expected_wait_s: float
+    ) -> AsyncIterator[Charge]:
+        """Holds a place and the reserved amounts while the body runs. Raises RateLimitedError or StoreDownError.
+
+        `expected_wait_s` is that of the tier: the longer, the tighter the limits (tightening.py).
+        """
+        try:
+            charge = await self._take(account, tier, input_tokens, output_tokens, expected_wait_s)
+        except RateLimitedError as refusal:
+            self._on_refusal(tier, refusal.limit)
+            raise
+        name = _name(account, tier)
+        try:
+            yield charge
+        finally:
+            self._leases.release(name)
+            self._shares.give_back(name, charge.refund())
+
+    async def _take(
+        self, account: str, tier: Tier, input_tokens: int, output_tokens: int, expected_wait_s: float
+    ) -> Charge:
+        limits, name = self.tiers[tier], _name(account, tier)
+        rates = limits.scaled(limits.tightening.factor(expected_wait_s))
+        wanted = (1.0, float(input_tokens), float(output_tokens))
+        needs = (payable(wanted[0], rates[0]), payable(wanted[1], rates[1]), payable(wanted[2], rates[2]))
+        refusal = await self._shares.draw(name, rates, needs, limits.without_store)
+        if refusal is not None:
+            raise _refuse(refusal)
+        try:
+            await self._leases.acquire(name, limit=limits.concurrency, without_store=limits.without_store)
+        except BaseException:
+            self._shares.give_back(name, needs)
+            raise
+        return Charge(reserved=needs)
+
+    def headers(self, account: str, tier: Tier) -> dict[str, str]:
+        """`anthropic-ratelimit-*`, as far as this process knows. `reset` is when the limit is whole again."""
+        shares = self._shares.find(_name(account, tier))
+        rates = shares.rates if shares else self.tiers[tier].rates
+        remaining = shares.remaining(time.monotonic()) if shares else tuple(rate.capacity for rate in rates)
+        now = time.time()
+        lines = [
+            _Line(limit=int(rate.capacity), remaining=int(left), reset_at=now + (rate.capacity - left) / rate.per_s)
+            for rate, left in zip(rates, remaining, strict=True)
+        ]
+        tightest = min(lines[1:], key=lambda line: line.remaining / line.limit)
+        named = zip(("requests", "input-tokens", "output-tokens", "tokens"), [*lines, tightest], strict=True)
+        return {f"{_HEADER}-{name}-{key}": value for name, line in named for key, value in line.values()}
+
+    async def watch(self) -> None:
+        """Hands in what lies idle and renews what runs; until cancelled."""
+        renew_at = time.monotonic() + RENEW_S
+        while True:
+            await asyncio.sleep(IDLE_S)
+            try:
+                await self._shares.sweep()
+                if time.monotonic() >= renew_at:
+                    renew_at = time.monotonic() + RENEW_S
+                    await self._leases.renew()
+            except Exception:  # without this task the places of running requests would expire under them
+                logger.exception("upkeep of the limits failed")
+
+    async def aclose(self) -> None:
+        await self._shares.aclose()
+        await self._leases.aclose()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Line:
+    limit: int
+    remaining: int
+    reset_at: float
+
+    def values(self) -> tuple[tuple[str, str], ...]:
+        return (("limit", str(self.limit)), ("remaining", str(self.remaining)), ("reset", _rfc3339(self.reset_at)))
+
+
+def _rfc3339(at: float) -> str:
+    return dt.datetime.fromtimestamp(math.ceil(at), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _name(account: str, tier: Tier) -> str:
+    """An account that changes its tier starts with fresh limits."""
+    return f"{tier}:{account}"
+
+
+def _refuse(refusal: Shares) -> RateLimitedError:
+    wait = max(refusal.waits_s)
+    limit = NAMES[refusal.waits_s.index(wait)]
+    # Jitter, or everybody who was refused together comes back together.
+    retry_after_s = max(1, math.ceil(wait + random.uniform(0, min(1.0, wait / 4))))  # noqa: S311 - no secret
+    if wait <= 60 < retry_after_s:
+        retry_after_s = 60
+    noun = limit.replace("_", " ")
+    return RateLimitedError(
+        f"This account has used up its {noun} of this minute; try again in {retry_after_s} s.",
+        retry_after_s=retry_after_s,
+        limit=limit,
+    )
