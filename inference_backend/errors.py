@@ -20,8 +20,10 @@ BackendError
 +-- DrainingError               this process is about to end
 +-- EngineError                 the engine broke its side
     +-- EngineConnectionError   no byte of an answer came
+    |   +-- EngineBusyError     it turned the request away
     +-- EngineCutError          the answer stopped before its end
     +-- EngineProtocolError     bytes that make no sense
+    |   +-- EngineOffSchemaError
     +-- EngineFailedError       the engine says that it failed
     +-- EngineTimeoutError      silent for too long
     +-- EngineRefusedError      the engine finds the request wrong
@@ -147,12 +149,20 @@ class EngineConnectionError(EngineError):
     code = "engine_unavailable"
 
 
+class EngineBusyError(EngineConnectionError):
+    """It answers, and takes nothing."""
+
+
 class EngineCutError(EngineError):
     code = "replica_lost"
 
 
 class EngineProtocolError(EngineError):
     code = "engine_garbage"
+
+
+class EngineOffSchemaError(EngineProtocolError):
+    """Words in good order that are not what was asked for: the model's doing, not a broken engine's."""
 
 
 class EngineFailedError(EngineError):

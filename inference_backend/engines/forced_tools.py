@@ -11,7 +11,7 @@ from typing import Any
 import pydantic_core
 
 from inference_backend.engines.protocol import JsonObject, TextDelta, Tool, ToolJson
-from inference_backend.errors import EngineProtocolError
+from inference_backend.errors import EngineOffSchemaError
 
 
 def answer_schema(tools: Sequence[Tool]) -> JsonObject:
@@ -71,7 +71,7 @@ class ToolReader:
             self._text.append(text)
 
     def finish(self) -> Iterator[TextDelta | ToolJson]:
-        """Raises EngineProtocolError where the answer ended before it named a tool."""
+        """Raises EngineOffSchemaError where the answer ended before it named a tool."""
         if self._only is not None:
             return
         call = self._parse("".join(self._text))
@@ -83,7 +83,7 @@ class ToolReader:
             # An answer cut off by max_tokens still names its tool and carries the arguments that were complete.
             call = pydantic_core.from_json(text, allow_partial=True)
         except ValueError as error:
-            raise EngineProtocolError("The engine did not keep to the schema of the tools.") from error
+            raise EngineOffSchemaError("The engine did not keep to the schema of the tools.") from error
         if not isinstance(call, dict) or call.get("name") not in self._names:
-            raise EngineProtocolError("The answer ended before it named a tool; allow it more tokens.")
+            raise EngineOffSchemaError("The answer ended before it named a tool; allow it more tokens.")
         return call

@@ -12,6 +12,7 @@ import pydantic_core
 from inference_backend.engines.frames import FrameDecoder
 from inference_backend.engines.protocol import JsonObject
 from inference_backend.errors import (
+    EngineBusyError,
     EngineConnectionError,
     EngineCutError,
     EngineError,
@@ -156,7 +157,7 @@ def classify(status: int, error: JsonObject) -> EngineError:
     if status in {400, 413, 422}:
         return EngineRefusedError(f"The engine refused the request: {message}")
     if status in {429, 503}:
-        return EngineConnectionError("The engine takes no requests at the moment.")
+        return EngineBusyError("The engine takes no requests at the moment.")
     # Anything else, 401 and 404 included, is between this service and its engine: no detail for the caller.
     return EngineFailedError(f"The engine answered with status {status}.")
 
