@@ -25,15 +25,25 @@ $(VENV)/installed-dev: requirements-dev.txt $(VENV)/installed-run
 	@$(BIN)/python embedded/install.py requirements-dev.txt
 	@touch $@
 
+# The SDK of the earlier major version cannot share an environment with the one that the project uses.
+$(VENV)/installed-sdk1: requirements-sdk1.txt | $(BIN)/python
+	@$(PYTHON) -m venv --without-pip $(VENV)/sdk1
+	@$(BIN)/python -m pip --python $(VENV)/sdk1/bin/python install --quiet --no-deps -r requirements-sdk1.txt
+	@touch $@
+
+# The TypeScript SDK, where there is Node.js.
+node_modules/.package-lock.json: package-lock.json
+	@if command -v npm > /dev/null; then npm ci --silent --no-audit --no-fund && touch $@; fi
+
 # exec: Ctrl-C and SIGTERM reach the supervisor itself.
 run: $(VENV)/installed-run
 	@exec $(BIN)/python manage.py up $(ARGS)
 
-test: $(VENV)/installed-dev
+test: $(VENV)/installed-dev $(VENV)/installed-sdk1 node_modules/.package-lock.json
 	$(BIN)/python -m pytest -n auto -m "not faults" $(ARGS)
 	@if [ -d node_modules ]; then npm test --silent; else echo "Tests of the scripts skipped: no node_modules (npm ci)."; fi
 
-test-faults: $(VENV)/installed-dev
+test-faults: $(VENV)/installed-dev $(VENV)/installed-sdk1 node_modules/.package-lock.json
 	$(BIN)/python -m pytest -n auto -m faults $(ARGS)
 
 check: $(VENV)/installed-dev check-scripts

@@ -25,5 +25,5 @@ export default [
       semi: "error",
     },
   },
-  { files: ["tests/js/**", "vendor/**"], languageOptions: { globals: globals.node } },
+  { files: ["tests/**", "vendor/**"], languageOptions: { globals: globals.node } },
 ];
