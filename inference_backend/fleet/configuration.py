@@ -159,15 +159,13 @@ class _Document(BaseModel):
     models: tuple[ModelConfiguration, ...] = ()
 
 
-def read_models(
-    document: Mapping[str, Any], environment: Mapping[str, str], *, least: int = 1
-) -> tuple[ModelConfiguration, ...]:
+def read_models(document: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[ModelConfiguration, ...]:
     """From the loaded configuration file. Raises SettingsError naming place and reason."""
     try:
         models = _Document.model_validate(document).models
     except ValidationError as error:
         raise SettingsError("; ".join(_describe(error)[:SHOWN_ERRORS])) from None
-    if len(models) < least:
+    if not models and not document.get("embeddings"):
         raise SettingsError("[[models]] is missing: there is nothing to serve")
     if twice := _first_twice([model.id for model in models]):
         raise SettingsError(f"models has two entries with the id {twice!r}")

@@ -105,18 +105,17 @@ def build_fleet(
 
     def read(document: Document) -> tuple[ModelConfiguration, ...]:
         models = read_models(document, environment)
-        for model in models:
-            for replica in model.replicas:
-                if not replica.is_remote:
-                    # Their options are only understood by themselves; made here, a mistake is found in time.
-                    KINDS[replica.engine].open(replica, model=model.id, connect_s=settings.timeouts.connect_s)
+        _try_options(models)
         return models
 
-    fleet: Fleet | None = None
-
-    def apply(models: tuple[ModelConfiguration, ...]) -> None:
-        if fleet is not None:
-            fleet.reconfigure(models)
-
-    fleet = Fleet(file.add_section(read, apply), timeouts=settings.timeouts, make_pool=make_pool)
+    fleet = Fleet(read(file.document), timeouts=settings.timeouts, make_pool=make_pool)
+    file.add_section(read, fleet.reconfigure)
     return fleet
+
+
+def _try_options(models: Iterable[ModelConfiguration]) -> None:
+    """Only the engines of this process understand their options; made here, a mistake is found in time."""
+    for model in models:
+        for replica in model.replicas:
+            if not replica.is_remote:
+                KINDS[replica.engine].open(replica, model=model.id, connect_s=1.0)

@@ -198,7 +198,7 @@ class Model:
             self.serving = wanted
 
     def _replicas_to_switch(self) -> int:
-        """As configured; without it, all of that version but those that died: they must not stand in a rollback's way."""
+        """As configured; without it, all of that version but the dead, which must not stand in the way back."""
         if self.configuration.switch_replicas is not None:
             return self.configuration.switch_replicas
         wanted = self.configuration.digest
