@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+import os
 import uuid
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from core import metrics
@@ -15,7 +17,8 @@ from playground.models import Body
 
 log = logging.getLogger("playground.bodies")
 
-_PARALLEL = 8
+#: Of the whole process: requests that come at once share these threads.
+_PARALLEL = 32
 _WITH_BASES = """
     WITH RECURSIVE chain AS (
         SELECT * FROM playground_body WHERE id = ANY(%s)
@@ -40,7 +43,12 @@ def decode_all(bodies: Sequence[Body], wanted: Collection[uuid.UUID]) -> dict[uu
     Raises StorageUnavailable if the store does not answer or something in the chain is damaged: other bytes than the
     saved ones are never returned. A base's text is let go when the last delta on it is decoded.
     """
-    stored = dict(zip((body.pk for body in bodies), in_parallel(_fetch, bodies), strict=True))
+    try:
+        stored = _stored(bodies)
+    except objects.ObjectMissing:
+        # A text may have been repacked since its row was read, and its old object swept; that happens once to a text.
+        bodies = with_bases(wanted)
+        stored = _stored(bodies, last_try=True)
     waiting: dict[uuid.UUID | None, int] = {}
     for body in bodies:
         waiting[body.base_id] = waiting.get(body.base_id, 0) + 1
@@ -53,15 +61,23 @@ def decode_all(bodies: Sequence[Body], wanted: Collection[uuid.UUID]) -> dict[uu
     return {pk: text for pk, text in texts.items() if pk in wanted}
 
 
-def _fetch(body: Body) -> bytes:
-    if body.inline is not None:
-        metrics.BODY_READS.labels("row").inc()
-        return bytes(body.inline)
-    metrics.BODY_READS.labels("object").inc()
-    try:
-        return objects.get(body.object_key)
-    except objects.ObjectMissing as error:
-        raise _unreadable(body, error) from error
+def _stored(bodies: Sequence[Body], *, last_try: bool = False) -> dict[uuid.UUID, bytes]:
+    """What is stored of each by its id: from the rows, or else from the store, all at once.
+
+    Raises ObjectMissing; at the last try StorageUnavailable, as for any damage.
+    """
+    stored = {body.pk: bytes(body.inline) for body in bodies if body.inline is not None}
+    remote = [body for body in bodies if body.inline is None]
+    metrics.BODY_READS.labels("row").inc(len(stored))
+    metrics.BODY_READS.labels("object").inc(len(remote))
+
+    def fetch(body: Body) -> bytes:
+        try:
+            return objects.get(body.object_key)
+        except objects.ObjectMissing as error:
+            raise (_unreadable(body, error) if last_try else error) from error
+
+    return stored | dict(zip((body.pk for body in remote), in_parallel(fetch, remote), strict=True))
 
 
 def _decode(body: Body, data: bytes, texts: dict[uuid.UUID, bytes], *, compare: bool) -> bytes:
@@ -84,9 +100,23 @@ def _unreadable(body: Body, error: Exception) -> StorageUnavailable:
     )
 
 
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    """Kept: a pool a read costs more than what it fetches. Threads start when they are needed."""
+    return ThreadPoolExecutor(max_workers=_PARALLEL, thread_name_prefix="objects")
+
+
+os.register_at_fork(after_in_child=_threads.cache_clear)
+
+
 def in_parallel(call: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """`call` on each item at once, so that many objects cost one round trip; a single one needs no thread."""
-    if len(items) < 2:
-        return [call(item) for item in items]
-    with ThreadPoolExecutor(max_workers=_PARALLEL) as pool:
-        return list(pool.map(call, items))
+    """`call`, which does not call this again, on each item at once: many objects cost one round trip.
+
+    The caller's thread takes the first one, so a single item needs no other. Raises what the first failing one raised,
+    when all have ended.
+    """
+    others = [_threads().submit(call, item) for item in items[1:]]
+    try:
+        return [call(item) for item in items[:1]] + [other.result() for other in others]
+    finally:
+        wait(others)
