@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from inference_backend.connection import read_headers
 from inference_backend.dialect.models import model_info, model_list
+from inference_backend.embeddings.route import CreateEmbeddings
 from inference_backend.envelope import RequestEnvelope
 from inference_backend.messages import CountTokens, CreateMessage
 from inference_backend.metrics import CONTENT_TYPE
@@ -29,6 +30,7 @@ def build_app(settings: Settings) -> Starlette:
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         watcher = asyncio.create_task(service.replica.watch())
+        service.embeddings.start()
         try:
             yield
         finally:
@@ -44,6 +46,7 @@ def build_app(settings: Settings) -> Starlette:
         routes=[
             Route("/v1/messages", CreateMessage(service), methods=["POST"]),
             Route("/v1/messages/count_tokens", CountTokens(service), methods=["POST"]),
+            Route("/v1/embeddings", CreateEmbeddings(keys=service.keys, models=service.embeddings), methods=["POST"]),
             Route("/v1/models", pages.list_models),
             Route("/v1/models/{model}", pages.show_model),
             Route("/openapi.json", pages.openapi),
@@ -92,5 +95,7 @@ class Pages:
 
     async def metrics(self, _: Request) -> Response:
         replica = self._service.replica
+        for model in self._service.embeddings.all():
+            self._service.metrics.batch.show(model.id, model.pool.snapshot())
         self._service.metrics.ready.labels(model=replica.model).set(replica.state == "ready")
         return Response(self._service.metrics.render(), media_type=CONTENT_TYPE)

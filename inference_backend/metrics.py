@@ -3,6 +3,7 @@
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from inference_backend.errors import BackendError
+from inference_backend.pools.batch_metrics import BatchMetrics
 from inference_backend.record import CLIENT_GONE_STATUS, RequestRecord
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -41,6 +42,8 @@ class Metrics:
             "inference_engine_failures", "Failures of the engine, seen or not", ["kind"], registry=self._registry
         )
         self.ready = Gauge("inference_replica_ready", "1 while verified", ["model"], registry=self._registry)
+
+        self.batch = BatchMetrics(self._registry)
 
     def count_failure(self, error: BackendError) -> None:
         self.engine_failures.labels(kind=error.code or type(error).__name__).inc()

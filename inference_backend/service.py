@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from inference_backend.admission import InFlightLimit
 from inference_backend.dialect.versions import ApiVersion, read_version
+from inference_backend.embeddings.models import EmbeddingModels, open_embeddings
 from inference_backend.engines.chat_completions import ChatCompletionsEngine
 from inference_backend.engines.llama_cpp import LlamaCppEngine
 from inference_backend.engines.vllm import VllmEngine
@@ -29,6 +30,7 @@ class Service:
     metrics: Metrics
     in_flight: InFlightLimit
     timeouts: Timeouts
+    embeddings: EmbeddingModels
 
     async def greet(self, headers: Mapping[str, str], record: RequestRecord) -> ApiVersion:
         """Version and key, before anything is read of the body. Raises RequestError or KeyStoreError."""
@@ -43,6 +45,7 @@ class Service:
         return self.replica
 
     async def aclose(self) -> None:
+        await self.embeddings.aclose()
         await self.replica.engine.aclose()
         await self.keys.aclose()
 
@@ -66,4 +69,5 @@ def build_service(settings: Settings) -> Service:
         metrics=metrics,
         in_flight=InFlightLimit(settings.max_in_flight, metrics.in_flight),
         timeouts=settings.timeouts,
+        embeddings=open_embeddings(settings, on_call=metrics.batch.observe),
     )

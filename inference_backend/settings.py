@@ -41,6 +41,8 @@ class Settings:
     key_file: Path | None = None
     timeouts: Timeouts = field(default_factory=Timeouts)
     max_in_flight: int = 256
+    #: Serve embeddings from the table in the `wordllama` wheel, beside those of a configuration file.
+    embeds_by_table: bool = False
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
@@ -74,6 +76,7 @@ class Settings:
                 total_s=_read_seconds(environment, "INFERENCE_TOTAL_TIMEOUT_S", defaults.total_s),
             ),
             max_in_flight=_read_count(environment, "INFERENCE_MAX_IN_FLIGHT", 256),
+            embeds_by_table=_read_choice(environment, "INFERENCE_EMBEDDINGS", ("", "static")) == "static",
         )
 
 
@@ -91,6 +94,13 @@ def _read_kind(value: str) -> EngineKind:
     if kind is None:
         raise SettingsError(f"INFERENCE_ENGINE_KIND must be one of {', '.join(ENGINE_KINDS)}, not {value!r}")
     return kind
+
+
+def _read_choice(environment: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
+    value = environment.get(name, choices[0])
+    if value not in choices:
+        raise SettingsError(f"{name} must be one of {', '.join(filter(None, choices))} or empty, not {value!r}")
+    return value
 
 
 def _read_seconds(environment: Mapping[str, str], name: str, default: float) -> float:

@@ -10,7 +10,6 @@ from typing import Generic, TypeVar
 
 from inference_backend.errors import (
     BackendError,
-    CapacityStartingError,
     DeadlineExceededError,
     EngineError,
     EngineProtocolError,
@@ -21,9 +20,9 @@ from inference_backend.errors import (
     OverloadedError,
 )
 from inference_backend.pools.batch_worker import BatchWorker
+from inference_backend.pools.refusals import refusal_error
 from inference_backend.scheduling.batch import Batch, BatchScheduler, Decisions, Snapshot
 from inference_backend.scheduling.bisection import Bisection
-from inference_backend.scheduling.delay_gate import Refusal
 from inference_backend.tiers import Tier
 
 logger = logging.getLogger(__name__)
@@ -55,6 +54,44 @@ class Ticket(Generic[Input, Output]):
             self.future.set_result(answer)
 
 
+class Submission(Generic[Input, Output]):
+    """The inputs of one caller, in the queue or in calls."""
+
+    __slots__ = ("_leave", "_tickets", "is_withdrawn")
+
+    def __init__(
+        self, tickets: "list[Ticket[Input, Output]]", leave: "Callable[[Sequence[Ticket[Input, Output]]], None]"
+    ) -> None:
+        self._tickets = tickets
+        self._leave = leave
+        self.is_withdrawn = False
+
+    async def results(self) -> list[Output]:
+        """In the order of the inputs. Leaves nothing behind, however it ends.
+
+        Raises the EngineError or DeadlineExceededError of the first input without result, InputFailedError with its
+        `index` where it is to blame itself; the others are then dropped. Raises CancelledError after `withdraw`.
+        """
+        results = []
+        try:
+            for index, ticket in enumerate(self._tickets):
+                try:
+                    results.append(await ticket.future)
+                except EngineRefusedError as error:
+                    if len(self._tickets) == 1:
+                        raise
+                    raise InputFailedError(error.message, index=index) from error
+        finally:
+            self._leave(self._tickets)
+        return results
+
+    def withdraw(self) -> None:
+        """Nobody wants the results any more. Without effect where all of them are there."""
+        if not all(ticket.future.done() for ticket in self._tickets):
+            self.is_withdrawn = True
+            self._leave(self._tickets)
+
+
 class BatchPool(Generic[Input, Output]):
     """A call that fails is made once more, with the same inputs, by whichever worker is free.
 
@@ -70,6 +107,7 @@ class BatchPool(Generic[Input, Output]):
         *,
         watchdog_s: float,
         name: str = "batch",
+        max_waiting: int = 100_000,
         on_call: Callable[[int, float, str], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -78,6 +116,7 @@ class BatchPool(Generic[Input, Output]):
         self._scheduler = scheduler
         self._workers = dict(workers)
         self._watchdog_s = watchdog_s
+        self._max_waiting = max_waiting
         self._on_call = on_call
         self._clock = clock
         self._calls: dict[int, asyncio.Task[None]] = {}
@@ -92,36 +131,23 @@ class BatchPool(Generic[Input, Output]):
 
     # For callers
 
-    async def submit(self, item: Input, *, tier: Tier, deadline_s: float) -> Output:
-        """The result for one input, within `deadline_s` seconds.
+    def enter(self, items: Sequence[Input], *, tier: Tier, deadline_s: float) -> "Submission[Input, Output]":
+        """Queues all of them, to be answered within `deadline_s` seconds, or none.
 
-        Raises OverloadedError, CapacityStartingError, EngineUnavailableError or DeadlineExceededError where it is not
-        tried or not in time, and EngineError where it failed. Leaves nothing behind when cancelled.
-        """
-        ticket = self._enter(item, tier, deadline_s)
-        try:
-            return await ticket.future
-        finally:
-            self._leave((ticket,))
-
-    async def submit_all(self, items: Sequence[Input], *, tier: Tier, deadline_s: float) -> list[Output]:
-        """All results in the order of `items`, or the error of the first that has none; the others are then dropped.
-
-        Raises like `submit`, and InputFailedError with the `index` of the input where one is to blame.
+        Raises OverloadedError, CapacityStartingError, EngineUnavailableError or DeadlineExceededError.
         """
         tickets: list[Ticket[Input, Output]] = []
         try:
-            # One by one: where an input is not admitted, those before it are in the list and leave again.
-            tickets.extend(self._enter(item, tier, deadline_s) for item in items)
-            results = []
-            for index, ticket in enumerate(tickets):
-                try:
-                    results.append(await ticket.future)
-                except EngineRefusedError as error:
-                    raise InputFailedError(error.message, index=index) from error
-            return results
-        finally:
+            for item in items:
+                self._queue(item, tier, deadline_s, tickets)
+        except BackendError:
             self._leave(tickets)
+            raise
+        return Submission(tickets, self._leave)
+
+    async def submit(self, item: Input, *, tier: Tier, deadline_s: float) -> Output:
+        """The result for one input. Raises like `enter`, and EngineError where it failed."""
+        return (await self.enter((item,), tier=tier, deadline_s=deadline_s).results())[0]
 
     def snapshot(self) -> Snapshot:
         return self._scheduler.snapshot()
@@ -159,16 +185,18 @@ class BatchPool(Generic[Input, Output]):
 
     # The queue
 
-    def _enter(self, item: Input, tier: Tier, deadline_s: float) -> Ticket[Input, Output]:
+    def _queue(self, item: Input, tier: Tier, deadline_s: float, tickets: "list[Ticket[Input, Output]]") -> None:
         if self._is_closed:
             raise EngineUnavailableError("The service is stopping.")
+        if len(self._open) >= self._max_waiting:
+            raise OverloadedError(f"{self.name} has too much waiting; try again shortly.")
         now = self._clock()
         ticket = Ticket[Input, Output](item, asyncio.get_running_loop().create_future(), now + deadline_s)
         if refusal := self._scheduler.submit(ticket, tier=tier, now=now, deadline=ticket.deadline):
-            raise _explain(refusal)
+            raise refusal_error(refusal, model=self.name)
+        tickets.append(ticket)
         self._open.add(ticket)
         self._pump_soon()
-        return ticket
 
     def _leave(self, tickets: Sequence[Ticket[Input, Output]]) -> None:
         """Those that have their result are only forgotten."""
@@ -362,17 +390,3 @@ def _blame(error: EngineError) -> InputFailedError:
 
 def _kind(error: Exception) -> str:
     return (error.code if isinstance(error, BackendError) else None) or type(error).__name__
-
-
-def _explain(refusal: Refusal) -> OverloadedError:
-    match refusal.code:
-        case "deadline":
-            return DeadlineExceededError("There is not enough time left for this request.")
-        case "no_capacity":
-            return EngineUnavailableError("Nothing can serve this request at the moment; try again shortly.")
-        case "capacity_starting":
-            return CapacityStartingError(
-                "More capacity is starting; this request has no place before.", retry_after_s=refusal.retry_after_s
-            )
-        case "overloaded":
-            return OverloadedError("Too much is waiting; try again shortly.", retry_after_s=refusal.retry_after_s)

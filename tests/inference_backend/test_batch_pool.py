@@ -29,13 +29,17 @@ Pool = BatchPool[str, Embedding]
 
 @asynccontextmanager
 async def running(
-    *devices: SimulatedCall, max_size: int = 50, patience: float = PATIENCE, gate: DelayGate | None = None
+    *devices: SimulatedCall,
+    max_size: int = 50,
+    patience: float = PATIENCE,
+    gate: DelayGate | None = None,
+    max_waiting: int = 100_000,
 ) -> AsyncIterator[Pool]:
     scheduler: BatchScheduler[Ticket[str, Embedding]] = BatchScheduler(
         max_size=max_size, call_s=CALL_S, watchdog_factor=patience, gate=gate
     )
     workers = {f"gpu-{number}": device for number, device in enumerate(devices)}
-    pool: Pool = BatchPool(scheduler, workers, watchdog_s=patience * CALL_S)
+    pool: Pool = BatchPool(scheduler, workers, watchdog_s=patience * CALL_S, max_waiting=max_waiting)
     pool.start(verified=True)
     try:
         yield pool
@@ -43,7 +47,7 @@ async def running(
         await pool.aclose()
 
 
-def device(max_size: int = 50, **faults: Any) -> SimulatedCall:
+def device(*, max_size: int = 50, **faults: Any) -> SimulatedCall:
     return SimulatedCall(call_s=CALL_S, max_size=max_size, faults=Faults(**{"down_s": 0.05, **faults}))
 
 
@@ -85,7 +89,7 @@ async def test_what_arrives_together_shares_a_call() -> None:
 async def test_inputs_of_one_request_come_back_in_their_order() -> None:
     async with running(device(max_size=3), device(max_size=3), max_size=3) as pool:
         texts = [f"text {number}" for number in range(20)]
-        assert await pool.submit_all(texts, tier="free", deadline_s=30) == [embed(text) for text in texts]
+        assert await pool.enter(texts, tier="free", deadline_s=30).results() == [embed(text) for text in texts]
 
 
 async def test_a_worker_that_dies_in_the_middle_of_a_call_costs_nobody_an_answer() -> None:
@@ -113,9 +117,13 @@ async def test_a_call_that_failed_once_is_made_again_and_answered_once() -> None
         assert pool.snapshot().completed == 40
 
 
-@pytest.mark.parametrize("fault", ["refuses", "breaks", "kills"])
-async def test_one_bad_input_fails_alone(fault: str) -> None:
-    async with running(device(**{fault: "poison"}), device(**{fault: "poison"})) as pool:
+@pytest.mark.parametrize(
+    "faults",
+    [Faults(refuses="poison"), Faults(breaks="poison"), Faults(kills="poison", down_s=0.05)],
+    ids=["refused", "failing", "deadly"],
+)
+async def test_one_bad_input_fails_alone(faults: Faults) -> None:
+    async with running(*(SimulatedCall(call_s=CALL_S, max_size=50, faults=faults) for _ in range(2))) as pool:
         texts = [*(f"text {number}" for number in range(30)), "poison", *(f"more {number}" for number in range(19))]
         answers = await ask(pool, *texts)
         bad = answers.pop(30)
@@ -150,7 +158,7 @@ async def test_finding_bad_inputs_takes_few_calls() -> None:
 async def test_the_error_of_a_request_names_its_bad_input() -> None:
     async with running(device(refuses="poison")) as pool:
         with pytest.raises(InputFailedError, match=r"^input\.2: ") as failure:
-            await pool.submit_all(["a", "b", "poison", "c"], tier="pro", deadline_s=30)
+            await pool.enter(["a", "b", "poison", "c"], tier="pro", deadline_s=30).results()
         assert failure.value.index == 2
         await until(lambda: pool.snapshot().in_flight == 0)
         assert_nothing_is_left(pool)
@@ -177,13 +185,14 @@ async def test_waiting_ends_at_the_deadline_when_no_worker_is_well() -> None:
 
 async def test_suspects_get_an_answer_by_their_deadline_even_if_no_worker_comes_back() -> None:
     """Both attempts end with a dead device, and the device that should try them one by one stays dead."""
-    gpu = device(dies_at=frozenset({1, 2}), down_s=0.05)
-    async with running(gpu) as pool:
-        asked = asyncio.create_task(ask(pool, "a", "b", deadline_s=1.0))
-        await until(lambda: gpu.calls == 2)
-        gpu._faults = Faults(down_s=60, kills="")
-        answers = await asked
-        assert all(isinstance(answer, DeadlineExceededError | InputFailedError) for answer in answers)
+
+    class Dying(SimulatedCall):
+        def die(self, down_s: float) -> None:
+            super().die(down_s if self.calls == 1 else 600)
+
+    async with running(Dying(call_s=CALL_S, max_size=50, faults=Faults(kills="", down_s=0.05))) as pool:
+        answers = await ask(pool, "a", "b", deadline_s=1.0)
+        assert all(isinstance(answer, DeadlineExceededError) for answer in answers)
 
 
 async def test_a_gate_refuses_at_once_when_nothing_serves() -> None:
@@ -219,7 +228,7 @@ async def test_thousands_of_callers_that_leave_at_any_time_leave_nothing_behind(
         async def several() -> object:
             try:
                 async with asyncio.timeout(order.random() * 0.3):
-                    return await pool.submit_all([f"even {one}" for one in range(9)], tier="pro", deadline_s=5)
+                    return await pool.enter([f"even {one}" for one in range(9)], tier="pro", deadline_s=5).results()
             except TimeoutError:
                 return None
 
@@ -245,3 +254,24 @@ async def test_closing_answers_whoever_still_waits() -> None:
         assert all(isinstance(answer, EngineUnavailableError) for answer in answers)
         with pytest.raises(EngineUnavailableError):
             await pool.submit("late", tier="pro", deadline_s=60)
+
+
+async def test_a_request_that_is_withdrawn_frees_its_places() -> None:
+    async with running(device(hangs_at=frozenset({1}))) as pool:
+        submission = pool.enter(["a", "b"], tier="pro", deadline_s=60)
+        waiting = asyncio.create_task(submission.results())
+        await asyncio.sleep(0.05)
+        submission.withdraw()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        assert submission.is_withdrawn
+        assert pool.snapshot().cancelled == 2
+        assert not pool._open
+
+
+async def test_a_request_is_queued_as_a_whole_or_not_at_all() -> None:
+    async with running(device(), max_waiting=3) as pool:
+        with pytest.raises(OverloadedError):
+            pool.enter(list("abcde"), tier="pro", deadline_s=60)
+        assert sum(pool.snapshot().queued.values()) == 0
+        assert not pool._open

@@ -13,7 +13,7 @@ def isolate(
     items: list[int], is_poison: set[int], *, accidents: frozenset[int] = frozenset()
 ) -> tuple[set[int], Bisection[int]]:
     """Plays the calls. `accidents` are numbers of calls that fail whatever is in them."""
-    search, answered, blamed = Bisection(items), [], []
+    search, answered, blamed = Bisection(items), list[int](), list[int]()
     while (part := search.next_part()) is not None:
         if is_poison & set(part) or search.calls in accidents:
             if (item := search.failed()) is not None:
