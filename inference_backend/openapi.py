@@ -86,6 +86,26 @@ _ANSWERS: dict[str, Any] = {
         },
     },
 }
+# One event of a stream. `data` is JSON whose `type` repeats the name of the event.
+_EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {
+            "enum": [
+                "message_start",
+                "content_block_start",
+                "ping",
+                "content_block_delta",
+                "content_block_stop",
+                "message_delta",
+                "message_stop",
+                "error",
+            ]
+        },
+        "data": _STRING,
+    },
+}
 _VERSION = {
     "name": "anthropic-version",
     "in": "header",
@@ -130,7 +150,7 @@ def _paths() -> dict[str, Any]:
                 takes="MessagesRequest",
                 gives={
                     "application/json": {"schema": _reference("MessageAnswer")},
-                    "text/event-stream": {"schema": _STRING},
+                    "text/event-stream": {"schema": _EVENT},
                 },
                 parameters=[_VERSION, _IDEMPOTENCY_KEY],
             )

@@ -212,7 +212,8 @@ class ScriptedEngine:
         if body["messages"][-1]["content"] == GOLDEN_QUESTION and body["max_tokens"] == 8:
             self._run(connection, self.golden_answer)
             return
-        prompt = next(one["content"] for one in reversed(body["messages"]) if one["role"] == "user")
+        asked = [message["content"] for message in body["messages"] if message["role"] == "user"]
+        prompt = asked[-1] if asked else ""
         self.requests.append(body)
         with self._counted(prompt):
             self._run(connection, self._script_for(prompt))
