@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { PART_BYTES, PartHashes, bytesThere } from "../../static/js/large/parts.js";
 import { Sha256 } from "../../static/js/large/sha256.js";
 import { RowIndex } from "../../static/js/large/row_index.js";
 import { WindowCache } from "../../static/js/large/window_cache.js";
@@ -25,6 +27,32 @@ test("the hash is SHA-256, however the bytes are cut", () => {
       assert.equal(hash.digest(), expected, `${length} in pieces of ${piece}`);
     }
   }
+});
+
+test("each part has its hash, however the bytes are cut", () => {
+  const bytes = Uint8Array.from({ length: 250 }, (_, index) => index % 256);
+  for (const [length, sizes] of /** @type {[number, number[]][]} */ ([[250, [100, 100, 50]], [200, [100, 100]], [101, [100, 1]]])) {
+    const expected = sizes.map((size, index) => createHash("sha256").update(bytes.subarray(index * 100, index * 100 + size)).digest("hex"));
+    for (const piece of [1, 7, 100, 250]) {
+      const hashes = new PartHashes(100);
+      for (let at = 0; at < length; at += piece) hashes.update(bytes.subarray(at, Math.min(at + piece, length)));
+      assert.deepEqual(hashes.digest(), expected, `${length} in pieces of ${piece}`);
+    }
+  }
+  const one = new PartHashes(100);
+  one.update(bytes.subarray(0, 100));
+  assert.deepEqual(one.digest(), [], "what is no longer than a part is sent in one piece");
+});
+
+test("the pages and the server cut at the same length", () => {
+  const source = readFileSync(new URL("../../playground/bodies/parts.py", import.meta.url), "utf8");
+  const [, factors] = /^PART_BYTES = ([\d *]+)$/m.exec(source) ?? [];
+  assert.equal(factors?.split("*").reduce((product, factor) => product * Number(factor), 1), PART_BYTES);
+});
+
+test("what is there is counted", () => {
+  const part = { number: 1, offset: 0, size: 5, received: true };
+  assert.equal(bytesThere([part, { ...part, received: false }, { ...part, size: 2 }]), 7);
 });
 
 test("lines and UTF-16 units are counted", () => {

@@ -3,6 +3,9 @@ import { el, fromTemplate, one } from "../dom.js";
 
 const WORDS = { read: "Reading", send: "Sending", check: "Checking and storing", wait: "The connection was cut; waiting to go on" };
 
+/** @param {number} done */
+const percent = (done) => `${Math.floor(done * 100)} %`;
+
 export class FileCard {
   /** @param {string} name */
   constructor(name) {
@@ -39,10 +42,16 @@ export class FileCard {
    */
   advance(part, done) {
     const words = WORDS[/** @type {keyof typeof WORDS} */ (part)] ?? part;
-    const text = part === "check" || part === "wait" ? words : `${words}, ${Math.floor(done * 100)} %`;
+    const text = this.#words(part, words, done);
     if (this.state.textContent !== text) this.state.textContent = text;
     this.progress.hidden = false;
-    if (part === "check" || part === "wait") this.progress.removeAttribute("value");
+    if (part === "check" || (part === "wait" && done === 0)) this.progress.removeAttribute("value");
     else this.progress.value = done;
+  }
+  /** @param {string} part @param {string} words @param {number} done */
+  #words(part, words, done) {
+    if (part === "check") return words;
+    if (part !== "wait") return `${words}, ${percent(done)}`;
+    return done > 0 ? `${words} (${percent(done)} is there)` : words;
   }
 }

@@ -1,12 +1,19 @@
-/* A file on its way to the store: read in a worker, announced, sent with progress, tried again after a cut, completed. */
-import { ApiError, call, create } from "../api.js";
+/* A file on its way to the store: read in a worker, announced, sent with progress, gone on with after a cut, completed. */
+import { ApiError, call, create, newKey } from "../api.js";
 import { one } from "../dom.js";
+import { bytesThere } from "./parts.js";
 import { MOST_BYTES, sizeWords } from "./sizes.js";
 import { home } from "./text_home.js";
 
 /** @typedef {(part: "read" | "send" | "check" | "wait", done: number) => void} OnProgress done: of 1 */
 /** @typedef {{onProgress: OnProgress, signal: AbortSignal, near?: string}} Options near: SHA-256 of the text it was made from */
 /** @typedef {{url: string, method: string, headers: Record<string, string>}} Target */
+/** @typedef {{facts: Omit<import("./references.js").FileFacts, "name">, parts: string[]}} Examined parts: SHA-256 of each, if there are some */
+/**
+ * What is known of an upload from attempt to attempt. There is no answer before it is announced; an old one may name
+ * addresses that have expired and parts that have arrived since.
+ * @typedef {{key: string, answer: any, isOld: boolean, isSent: boolean, there: number}} Journey there: bytes that have arrived
+ */
 
 const PATIENCE_MS = [1000, 2000, 4000, 8000, 15_000, 30_000];
 const MOST_TRIES = 20;
@@ -37,7 +44,7 @@ function pause(ms, signal) {
  * @param {Blob} file
  * @param {OnProgress} onProgress
  * @param {AbortSignal} signal
- * @returns {Promise<Omit<import("./references.js").FileFacts, "name">>}
+ * @returns {Promise<Examined>}
  */
 function examine(file, onProgress, signal) {
   const address = one("[data-digest-worker]", document, HTMLElement).dataset.digestWorker ?? "";
@@ -61,12 +68,12 @@ function examine(file, onProgress, signal) {
 
 /**
  * @param {Target} target
- * @param {Blob} file
- * @param {OnProgress} onProgress
+ * @param {Blob} bytes
+ * @param {(sent: number) => void} onSent bytes
  * @param {AbortSignal} signal
  * @returns {Promise<number>} the status; rejects with CutError when the network failed
  */
-function put(target, file, onProgress, signal) {
+function put(target, bytes, onSent, signal) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     const stop = () => request.abort();
@@ -76,18 +83,42 @@ function put(target, file, onProgress, signal) {
       // The browser sets these two itself, to the same values.
       if (!/^(content-length|host)$/i.test(name)) request.setRequestHeader(name, value);
     }
-    request.upload.addEventListener("progress", ({ loaded }) => onProgress("send", loaded / Math.max(1, file.size)));
+    request.upload.addEventListener("progress", ({ loaded }) => onSent(loaded));
     request.addEventListener("load", () => resolve(request.status));
     request.addEventListener("error", () => reject(new CutError()));
     request.addEventListener("abort", () => reject(signal.reason));
     request.addEventListener("loadend", () => signal.removeEventListener("abort", stop));
-    request.send(file);
+    request.send(bytes);
   });
+}
+
+/**
+ * Sends what has not arrived, part by part if it goes in parts.
+ * @param {Journey} journey
+ * @param {Blob} file
+ * @param {Options} options
+ */
+async function send(journey, file, { onProgress, signal }) {
+  const { answer } = journey;
+  const parts = answer.parts ?? [{ ...answer, offset: 0, size: file.size, received: false }];
+  for (const part of parts) {
+    if (part.received) continue;
+    const before = (journey.there = bytesThere(parts));
+    const bytes = file.slice(part.offset, part.offset + part.size);
+    const status = await put(part, bytes, (sent) => onProgress("send", (before + sent) / Math.max(1, file.size)), signal);
+    // 403: the address expired. 404: the store awaits these parts no longer. Fresh addresses are asked for.
+    if (status === 403 || status === 404 || status >= 500) throw new CutError();
+    if (status >= 300) throw new UploadError(`The store refused the file (${status}). Nothing was saved.`);
+    part.received = true;
+  }
+  journey.there = file.size;
+  journey.isSent = true;
 }
 
 /** @param {unknown} error */
 function isCut(error) {
-  return error instanceof CutError || (error instanceof ApiError && error.code === "unreachable");
+  // not_uploaded: what was there is there no longer. storage_unavailable: the server cannot reach the store either.
+  return error instanceof CutError || (error instanceof ApiError && ["unreachable", "not_uploaded", "storage_unavailable"].includes(error.code));
 }
 
 /**
@@ -113,48 +144,65 @@ async function complete(id, signal) {
 }
 
 /**
- * One attempt: announces what is not announced or whose address expired, sends what is not sent, completes.
- * @param {{upload: any, sent: boolean}} done so far; kept from attempt to attempt
- * @param {Blob} file
- * @param {{sha256: string}} facts
- * @param {Options} options
+ * What the server knows of the upload, with fresh addresses; null if it has to be announced (again).
+ * @param {Journey} journey
+ * @param {AbortSignal} signal
  */
-async function attempt(done, file, { sha256 }, { onProgress, signal, near }) {
-  if (!done.upload || (!done.sent && Date.parse(done.upload.expires_at) < Date.now())) {
-    const body = { size: file.size, sha256, ...(near ? { near } : {}) };
-    done.upload = await create(`prompts/${home.promptId}/uploads`, body);
-    done.sent = false;
+async function ask({ answer }, signal) {
+  if (!answer) return null;
+  try {
+    const state = await call(`uploads/${answer.id}`, { signal });
+    return state.url || state.status === "processing" || state.status === "complete" ? state : null;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return null;
+    throw error;
   }
-  if (!done.sent) {
-    const status = await put(done.upload, file, onProgress, signal);
-    if (status === 403) done.upload = null;
-    if (status === 403 || status >= 500) throw new CutError();
-    if (status >= 300) throw new UploadError(`The store refused the file (${status}). Nothing was saved.`);
-    done.sent = true;
-  }
-  onProgress("check", 1);
-  await complete(done.upload.id, signal);
 }
 
 /**
- * Sends and completes; an address that has expired is replaced, a cut is waited out.
+ * One attempt: announces or asks where it was, sends what has not arrived, completes.
+ * @param {Journey} journey
  * @param {Blob} file
- * @param {{sha256: string}} facts
+ * @param {Examined} examined
+ * @param {Options} options
+ */
+async function attempt(journey, file, { facts, parts }, options) {
+  const { signal, near, onProgress } = options;
+  if (!journey.answer || journey.isOld) {
+    const known = await ask(journey, signal);
+    if (!known && journey.answer) Object.assign(journey, { key: newKey(), isSent: false });
+    const body = { size: file.size, sha256: facts.sha256, ...(near ? { near } : {}), ...(parts.length ? { part_sha256: parts } : {}) };
+    journey.answer = known ?? (await create(`prompts/${home.promptId}/uploads`, body, journey.key));
+    journey.isOld = false;
+  }
+  if (journey.answer.url && !journey.isSent) await send(journey, file, options);
+  onProgress("check", 1);
+  await complete(journey.answer.id, signal);
+}
+
+/**
+ * Sends and completes; an address that has expired is replaced, a cut is waited out and gone on from.
+ * @param {Blob} file
+ * @param {Examined} examined
  * @param {Options} options
  * @returns {Promise<string>} the upload's id
  */
-async function deliver(file, facts, options) {
+async function deliver(file, examined, options) {
   const { onProgress, signal } = options;
-  /** @type {{upload: any, sent: boolean}} */
-  const done = { upload: null, sent: false };
+  /** @type {Journey} */
+  const journey = { key: newKey(), answer: null, isOld: false, isSent: false, there: 0 };
   for (let tries = 0; ; tries += 1) {
+    const { there } = journey;
     try {
-      await attempt(done, file, facts, options);
-      return done.upload.id;
+      await attempt(journey, file, examined, options);
+      return journey.answer.id;
     } catch (error) {
       if (signal.aborted || !isCut(error)) throw error;
+      if (journey.there > there) tries = 0;
+      if (error instanceof ApiError && error.code === "not_uploaded") Object.assign(journey, { isSent: false, there: 0 });
       if (tries >= MOST_TRIES) throw new UploadError("The store cannot be reached. Nothing was saved; try again.");
-      onProgress("wait", 0);
+      journey.isOld = true;
+      onProgress("wait", journey.there / Math.max(1, file.size));
       await patience(tries, signal);
     }
   }
@@ -168,8 +216,8 @@ async function deliver(file, facts, options) {
  */
 export async function upload(file, { name, onProgress, signal, near }) {
   if (file.size > MOST_BYTES) throw new UploadError(`${name} has ${sizeWords(file.size)}; a text may have ${sizeWords(MOST_BYTES)}.`);
-  const facts = await examine(file, onProgress, signal);
-  const id = await deliver(file, facts, { onProgress, signal, near });
-  home.files[id] = { ...facts, name };
+  const examined = await examine(file, onProgress, signal);
+  const id = await deliver(file, examined, { onProgress, signal, near });
+  home.files[id] = { ...examined.facts, name };
   return { upload: id };
 }
