@@ -1,0 +1,1 @@
+"""One generation for each Idempotency-Key: joined while it runs, replayed afterwards, for a day."""
