@@ -1,0 +1,460 @@
+"""The fixed batch call: up to `max_size` inputs, always the same time. Which worker is sent what, and when."""
+
+import math
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from inference_backend.scheduling.deadlines import DeadlineWheel
+from inference_backend.scheduling.delay_gate import DelayGate, Refusal
+from inference_backend.scheduling.tier_queue import Entry, TierQueue
+from inference_backend.tiers import TIERS, Tier
+
+Item = TypeVar("Item", bound=Hashable)
+
+MOST_ATTEMPTS = 2
+FAILURES_TO_QUARANTINE = 3
+# In calls (call_s). How far sends may run ahead of the pace while there is little to do: each of them is missing later,
+# when traffic rises all at once.
+LARGEST_LEAD = 0.3
+LONGEST_HOLE = 0.5
+OVERDUE_FACTOR = 1.02
+
+
+@dataclass(frozen=True, slots=True)
+class Batch(Generic[Item]):
+    """One call of one worker. `attempt` is 2 where an item in it has been in a call that failed."""
+
+    id: int
+    worker: str
+    items: tuple[Item, ...]
+    attempt: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decisions(Generic[Item]):
+    """What to do now. Each item appears in `expired` or `given_up` once, and is then forgotten here.
+
+    `lost` are the batches that the watchdog gave up on; what was in them is queued again or in `given_up`.
+    `quarantined` are workers that get nothing more until they are added again: those of `lost`, and those that failed
+    FAILURES_TO_QUARANTINE calls in a row.
+    """
+
+    sends: Sequence[Batch[Item]] = ()
+    expired: Sequence[Item] = ()
+    lost: Sequence[Batch[Item]] = ()
+    given_up: Sequence[Item] = ()
+    quarantined: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Snapshot:
+    """Counts since the start, and what is here now. Every submitted item is still here or met one end."""
+
+    queued: Mapping[Tier, int]
+    in_flight: int
+    healthy: int
+    idle: int
+    sends: int
+    sent_items: int
+    lost_batches: int
+    failed_batches: int
+    submitted: int
+    refused: Mapping[Tier, int]
+    completed: int
+    expired: int
+    cancelled: int
+    given_up: int
+
+    @property
+    def fill(self) -> float:
+        """Mean number of items in a call."""
+        return self.sent_items / self.sends if self.sends else 0.0
+
+
+class Flight(Generic[Item]):
+    """A batch on its worker."""
+
+    __slots__ = ("batch", "entries", "lost_at", "sent_at")
+
+    def __init__(self, batch: Batch[Item], entries: list[Entry[Item]], sent_at: float, lost_at: float) -> None:
+        self.batch = batch
+        self.entries = entries
+        self.sent_at = sent_at
+        self.lost_at = lost_at
+
+
+class Worker:
+    __slots__ = ("batch_id", "failures", "is_draining")
+
+    def __init__(self) -> None:
+        self.batch_id: int | None = None
+        self.failures = 0
+        self.is_draining = False
+
+
+class BatchScheduler(Generic[Item]):
+    """One queue for all workers of a pool; a batch is put together when a worker is free for it, never earlier.
+
+    Sends are paced: `healthy` workers can begin `healthy / call_s` calls a second, and if these are evenly spaced
+    nobody waits longer than `call_s / healthy`. A batch goes out when a worker is idle and a full batch waits; or that
+    interval has passed since the last one (a longer one while the idle workers have to last until the next is free);
+    or there are fewer items than workers, so that batching gains nothing. How many may go out at once for the last
+    reason is limited: workers that have just been sent single items together are missing together when traffic rises,
+    and come back together ever after.
+
+    A pure state machine: every method takes the time, `poll` says what to do. Call `poll` after every other method
+    and at `next_wakeup`. Each decision costs O(1) a request and O(log n) of the deadlines in use. Not thread-safe.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_size: int = 50,
+        call_s: float = 0.2,
+        watchdog_factor: float = 1.25,
+        gate: DelayGate | None = None,
+        reserved_free: float = 3,
+        energy_window_s: float | None = None,
+    ) -> None:
+        """`reserved_free` places of each batch are kept for each tier below the first (at most a quarter of them).
+
+        With `energy_window_s` (set to max_size / rate) batches are not paced but sent full or when their oldest item
+        has waited so long: fewer calls for the same work, a few ms later. Raises ValueError for sizes that make no
+        sense.
+        """
+        if max_size < 1 or call_s <= 0 or watchdog_factor <= 1 or reserved_free < 0:
+            raise ValueError("max_size >= 1, call_s > 0, watchdog_factor > 1 and reserved_free >= 0 are needed")
+        self.max_size = max_size
+        self.call_s = call_s
+        self._watchdog_s = watchdog_factor * call_s
+        self._gate = gate
+        self._energy_window_s = energy_window_s
+        self._queue: TierQueue[Item] = TierQueue(max_size=max_size, reserved=reserved_free)
+        self._wheel: DeadlineWheel[Item] = DeadlineWheel()
+        self._entries: dict[Item, Entry[Item]] = {}
+        self._workers: dict[str, Worker] = {}
+        self._idle: dict[str, None] = {}
+        # A worker that failed early rests until its call would have ended; else it would attract every batch.
+        self._resting: dict[str, float] = {}
+        self._flights: OrderedDict[int, Flight[Item]] = OrderedDict()
+        self._healthy = 0
+        self._last_send = 0.0
+        # Where the last send would be, had all been spaced evenly: how far the sends are ahead of the pace.
+        self._paced_until = 0.0
+        self._next_id = 1
+        self._lost: list[Batch[Item]] = []
+        self._given_up: list[Item] = []
+        self._quarantined: list[str] = []
+        self._sends = self._sent_items = self._lost_batches = self._failed_batches = 0
+        self._submitted = self._completed = self._expired = self._cancelled = self._all_given_up = 0
+        self._refused: dict[Tier, int] = dict.fromkeys(TIERS, 0)
+
+    # Workers
+
+    def add_worker(self, worker: str, now: float) -> None:
+        """From now on it may take calls. Raises ValueError if it may already."""
+        if worker in self._workers:
+            raise ValueError(f"worker {worker} is there already")
+        self._workers[worker] = Worker()
+        self._idle[worker] = None
+        self._healthy += 1
+
+    def drain_worker(self, worker: str, now: float) -> None:
+        """It ends the call it has and gets no other; then it is gone. An unknown worker is ignored."""
+        state = self._workers.get(worker)
+        if state is None or state.is_draining:
+            return
+        state.is_draining = True
+        self._healthy -= 1
+        if state.batch_id is None:
+            self._forget_worker(worker)
+
+    def remove_worker(self, worker: str, now: float) -> list[Batch[Item]]:
+        """It is dead: what it was sent is queued again, at the head. Returns that batch.
+
+        An unknown worker is ignored: the watchdog may have been faster.
+        """
+        state = self._workers.get(worker)
+        if state is None:
+            return []
+        if not state.is_draining:
+            self._healthy -= 1
+        self._forget_worker(worker)
+        if state.batch_id is None:
+            return []
+        flight = self._flights.pop(state.batch_id)
+        self._lost_batches += 1
+        self._given_up.extend(self._retry(flight))
+        return [flight.batch]
+
+    def _forget_worker(self, worker: str) -> None:
+        del self._workers[worker]
+        self._idle.pop(worker, None)
+        self._resting.pop(worker, None)
+
+    def _quarantine(self, worker: str) -> None:
+        if not self._workers[worker].is_draining:
+            self._healthy -= 1
+        self._forget_worker(worker)
+        self._quarantined.append(worker)
+
+    # Items
+
+    def submit(self, item: Item, *, tier: Tier, now: float, deadline: float | None = None) -> Refusal | None:
+        """None: queued. `deadline` is when the result is of no use any more. Raises ValueError for an item in hand."""
+        if item in self._entries:
+            raise ValueError(f"item {item!r} is here already")
+        self._submitted += 1
+        if refusal := self._refuse(tier, now, deadline):
+            self._refused[tier] += 1
+            return refusal
+        entry = Entry(item, tier, now)
+        if deadline is not None:
+            entry.expires_at = deadline - self.call_s
+            self._wheel.add(item, entry.expires_at)
+        self._entries[item] = entry
+        self._queue.append(entry)
+        return None
+
+    def _refuse(self, tier: Tier, now: float, deadline: float | None) -> Refusal | None:
+        if deadline is not None and deadline - self.call_s < now:
+            return Refusal(tier=tier, code="deadline", retry_after_s=1, delay_s=self.expected_wait(tier))
+        if self._gate is None:
+            return None
+        if not self._healthy:
+            return self._gate.admit(tier, delay_s=math.inf, now=now)
+        capacity = self._healthy * self.max_size / self.call_s
+        delay_s = self._queue.count_ahead(tier) / capacity
+        return self._gate.admit(
+            tier, delay_s=delay_s, now=now, capacity=capacity, interval_s=self.call_s / self._healthy
+        )
+
+    def cancel(self, item: Item, now: float) -> bool:
+        """True: it will not be reported any more. A call it is in goes on for the others. O(1)."""
+        entry = self._entries.pop(item, None)
+        if entry is None:
+            return False
+        self._cancelled += 1
+        if entry.batch_id is None:
+            self._queue.remove(entry)
+            self._wheel.discard(item, entry.expires_at)
+        else:
+            entry.is_cancelled = True
+        return True
+
+    # Calls
+
+    def complete(self, batch_id: int, now: float) -> list[Item]:
+        """The call answered. Returns the items whose results count: none if the batch was given up on before."""
+        flight = self._flights.pop(batch_id, None)
+        if flight is None:
+            return []
+        state = self._workers[flight.batch.worker]
+        state.failures = 0
+        self._release(flight.batch.worker, state)
+        done = [entry.item for entry in flight.entries if not entry.is_cancelled]
+        for item in done:
+            del self._entries[item]
+        self._completed += len(done)
+        return done
+
+    def fail(self, batch_id: int, now: float) -> list[Item]:
+        """The call failed. Returns the items that are given up; the others are queued again at the head, once."""
+        flight = self._flights.pop(batch_id, None)
+        if flight is None:
+            return []
+        self._failed_batches += 1
+        worker = flight.batch.worker
+        state = self._workers[worker]
+        state.failures += 1
+        if state.failures >= FAILURES_TO_QUARANTINE:
+            self._quarantine(worker)
+        else:
+            self._release(worker, state, rest_until=flight.sent_at + self.call_s, now=now)
+        return self._retry(flight)
+
+    def renew(self, batch_id: int, now: float) -> bool:
+        """The worker begins another call for the same batch (a part of it): the watchdog starts again from `now`."""
+        flight = self._flights.get(batch_id)
+        if flight is None:
+            return False
+        flight.sent_at = now
+        flight.lost_at = now + self._watchdog_s
+        self._flights.move_to_end(batch_id)
+        return True
+
+    def _release(self, worker: str, state: Worker, *, rest_until: float = -math.inf, now: float = 0.0) -> None:
+        state.batch_id = None
+        if state.is_draining:
+            self._forget_worker(worker)
+        elif rest_until > now:
+            self._resting[worker] = rest_until
+        else:
+            self._idle[worker] = None
+
+    def _retry(self, flight: Flight[Item]) -> list[Item]:
+        """Queues again what has an attempt left; returns the rest, already forgotten."""
+        again: list[Entry[Item]] = []
+        given_up: list[Item] = []
+        for entry in flight.entries:
+            entry.batch_id = None
+            if entry.is_cancelled:
+                continue
+            if entry.attempts < MOST_ATTEMPTS:
+                again.append(entry)
+                if entry.expires_at < math.inf:
+                    self._wheel.add(entry.item, entry.expires_at)
+            else:
+                del self._entries[entry.item]
+                given_up.append(entry.item)
+        self._queue.put_back(again)
+        self._all_given_up += len(given_up)
+        return given_up
+
+    # Decisions
+
+    def poll(self, now: float) -> Decisions[Item]:
+        self._lose_overdue(now)
+        if self._resting:
+            self._wake_rested(now)
+        expired = self._expire(now)
+        sends: list[Batch[Item]] = []
+        while self._idle and len(self._queue) and self._send_at(now) <= now:
+            batch = self._send(now, expired)
+            if batch is not None:
+                sends.append(batch)
+        if not (sends or expired or self._lost or self._given_up or self._quarantined):
+            return Decisions()
+        self._expired += len(expired)
+        decisions = Decisions(
+            sends=sends, expired=expired, lost=self._lost, given_up=self._given_up, quarantined=self._quarantined
+        )
+        self._lost, self._given_up, self._quarantined = [], [], []
+        return decisions
+
+    def next_wakeup(self, now: float) -> float | None:
+        """When `poll` has something to do at the latest, if nothing else happens; None: never."""
+        times: list[float] = list(self._resting.values()) if self._resting else []
+        if self._idle and len(self._queue):
+            times.append(max(now, self._send_at(now)))
+        if self._flights:
+            times.append(next(iter(self._flights.values())).lost_at)
+        if (expiry := self._wheel.next_at()) is not None:
+            times.append(expiry)
+        return min(times, default=None)
+
+    def _send_at(self, now: float) -> float:
+        """From when on the queue is worth a call, given that a worker is idle and something waits."""
+        interval_s = self.call_s / self._healthy
+        if len(self._idle) == 1 and (lost_at := self._imminent_loss(now, interval_s)) is not None:
+            return lost_at
+        if len(self._queue) >= self.max_size:
+            return now
+        if self._energy_window_s is not None:
+            oldest = self._queue.oldest_arrival()
+            return now if oldest is None else oldest + self._energy_window_s
+        next_free = self._next_free(now)
+        # With fewer items than workers batching gains nothing, unless a hole follows in which no worker is idle.
+        if len(self._entries) <= self._healthy and (
+            len(self._idle) > 1 or next_free - now <= max(interval_s, LONGEST_HOLE * self.call_s)
+        ):
+            return min(self._last_send + interval_s, self._paced_until - LARGEST_LEAD * self.call_s)
+        spread_s = (next_free - self._last_send) / (len(self._idle) + 1)
+        return self._last_send + max(interval_s, spread_s)
+
+    def _next_free(self, now: float) -> float:
+        """When the next busy worker is due to be free. Overdue calls, which come first, say nothing about that."""
+        for flight in self._flights.values():
+            if flight.sent_at + self.call_s > now:
+                return flight.sent_at + self.call_s
+        return self._last_send
+
+    def _imminent_loss(self, now: float, interval_s: float) -> float | None:
+        """When the watchdog is about to give up on a call: the last idle worker is kept for its items until then."""
+        flight = next(iter(self._flights.values()), None)
+        if flight is None or now <= flight.sent_at + OVERDUE_FACTOR * self.call_s or flight.lost_at - now > interval_s:
+            return None
+        return flight.lost_at
+
+    def _send(self, now: float, expired: list[Item]) -> Batch[Item] | None:
+        entries, late = self._queue.take_batch(now)
+        for entry in late:
+            del self._entries[entry.item]
+            self._wheel.discard(entry.item, entry.expires_at)
+            expired.append(entry.item)
+        if not entries:
+            return None
+        worker = next(iter(self._idle))
+        del self._idle[worker]
+        batch_id = self._next_id
+        self._next_id += 1
+        attempt = 1
+        for entry in entries:
+            if entry.expires_at < math.inf:
+                self._wheel.discard(entry.item, entry.expires_at)
+            entry.batch_id = batch_id
+            entry.attempts += 1
+            attempt = max(attempt, entry.attempts)
+        batch = Batch(batch_id, worker, tuple([entry.item for entry in entries]), attempt)
+        self._flights[batch_id] = Flight(batch, entries, now, now + self._watchdog_s)
+        self._workers[worker].batch_id = batch_id
+        self._last_send = now
+        self._paced_until = max(now, self._paced_until) + self.call_s / self._healthy
+        self._sends += 1
+        self._sent_items += len(entries)
+        return batch
+
+    def _lose_overdue(self, now: float) -> None:
+        while self._flights:
+            flight = next(iter(self._flights.values()))
+            if flight.lost_at > now:
+                return
+            del self._flights[flight.batch.id]
+            self._quarantine(flight.batch.worker)
+            self._lost_batches += 1
+            self._lost.append(flight.batch)
+            self._given_up.extend(self._retry(flight))
+
+    def _wake_rested(self, now: float) -> None:
+        for worker in [name for name, until in self._resting.items() if until <= now]:
+            del self._resting[worker]
+            self._idle[worker] = None
+
+    def _expire(self, now: float) -> list[Item]:
+        expired = self._wheel.pop_due(now)
+        for item in expired:
+            self._queue.remove(self._entries.pop(item))
+        return expired
+
+    # What others want to know
+
+    @property
+    def healthy(self) -> int:
+        """Workers that take calls, busy ones included."""
+        return self._healthy
+
+    def expected_wait(self, tier: Tier) -> float:
+        """Seconds in the queue for one who comes now: what is ahead over what all workers do; infinite without any."""
+        if not self._healthy:
+            return math.inf
+        return self._queue.count_ahead(tier) * self.call_s / (self._healthy * self.max_size)
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(
+            queued={tier: self._queue.count(tier) for tier in TIERS},
+            in_flight=len(self._entries) - len(self._queue),
+            healthy=self._healthy,
+            idle=len(self._idle),
+            sends=self._sends,
+            sent_items=self._sent_items,
+            lost_batches=self._lost_batches,
+            failed_batches=self._failed_batches,
+            submitted=self._submitted,
+            refused=dict(self._refused),
+            completed=self._completed,
+            expired=self._expired,
+            cancelled=self._cancelled,
+            given_up=self._all_given_up,
+        )

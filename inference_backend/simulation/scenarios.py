@@ -1,0 +1,102 @@
+"""Situations of the fixed batch call: 50 inputs, 200 ms, three tiers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from inference_backend.scheduling.batch import BatchScheduler
+from inference_backend.scheduling.delay_gate import DelayGate
+from inference_backend.simulation.arrivals import MIX, Phase, poisson_arrivals
+from inference_backend.simulation.fixed_call import Fault, FixedCallSimulation, Join
+from inference_backend.simulation.report import Figures
+from inference_backend.tiers import Tier
+
+BOUND_S = 0.5
+MINUTE = 60.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FixedCallScenario:
+    """`gpus` at the start; answers count as in time within `bound_s` of the arrival."""
+
+    name: str
+    title: str
+    gpus: int
+    phases: tuple[Phase, ...]
+    joins: tuple[Join, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    mix: Mapping[Tier, float] = field(default_factory=lambda: MIX)
+    max_size: int = 50
+    call_s: float = 0.2
+    bound_s: float = BOUND_S
+
+    def run(self, *, seed: int, controlled: bool) -> Figures:
+        gate = DelayGate() if controlled else None
+        scheduler: BatchScheduler[int] = BatchScheduler(max_size=self.max_size, call_s=self.call_s, gate=gate)
+        simulation = FixedCallSimulation(
+            scheduler, call_s=self.call_s, gate=gate, faults=self.faults, one_line=not controlled
+        )
+        simulation.join(self.gpus)
+        for join in self.joins:
+            simulation.plan(join)
+        simulation.run(poisson_arrivals(self.phases, mix=self.mix, seed=seed))
+        return simulation.figures(self.bound_s)
+
+
+SCENARIOS = (
+    FixedCallScenario(
+        name="ten-gpus",
+        title="10 GPUs, 2,000 requests/s for 60 s",
+        gpus=10,
+        phases=(Phase(duration_s=MINUTE, rate=2000),),
+    ),
+    FixedCallScenario(
+        name="nine-gpus",
+        title="9 GPUs, 2,000 requests/s for 60 s",
+        gpus=9,
+        phases=(Phase(duration_s=MINUTE, rate=2000),),
+    ),
+    FixedCallScenario(
+        name="low-traffic",
+        title="10 GPUs, 20 requests/s for 60 s",
+        gpus=10,
+        phases=(Phase(duration_s=MINUTE, rate=20),),
+    ),
+    FixedCallScenario(
+        name="killed-mid-batch",
+        title="10 GPUs, 2,000 requests/s; one is killed in the middle of a batch",
+        gpus=10,
+        phases=(Phase(duration_s=MINUTE, rate=2000),),
+        faults=(Fault(kind="kill", at_s=30.0),),
+    ),
+    FixedCallScenario(
+        name="hung-mid-batch",
+        title="10 GPUs, 2,000 requests/s; one never answers again",
+        gpus=10,
+        phases=(Phase(duration_s=MINUTE, rate=2000),),
+        faults=(Fault(kind="hang", at_s=30.0),),
+    ),
+    FixedCallScenario(
+        name="overload",
+        title="8 GPUs (2,000 requests/s at most), 2,400 requests/s for 60 s",
+        gpus=8,
+        phases=(Phase(duration_s=MINUTE, rate=2400),),
+    ),
+    FixedCallScenario(
+        name="cold-start",
+        title="3 GPUs, 500 requests/s, then 2,000; 7 more GPUs after 180 s",
+        gpus=3,
+        phases=(Phase(duration_s=10, rate=500), Phase(duration_s=230, rate=2000)),
+        joins=(Join(at_s=180, count=7),),
+    ),
+    FixedCallScenario(
+        name="warm-up",
+        title="4 GPUs, 500 requests/s, tripled within 10 s; 4 more GPUs, ordered then, take 4 minutes",
+        gpus=4,
+        phases=(
+            Phase(duration_s=30, rate=500),
+            Phase(duration_s=10, rate=500, end_rate=1500),
+            Phase(duration_s=280, rate=1500),
+        ),
+        joins=(Join(at_s=40 + 240, count=4, ordered_at_s=40),),
+    ),
+)
