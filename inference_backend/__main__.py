@@ -40,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        # Nobody here asks where a request came from.
+        proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=SHUTDOWN_S,
     )

@@ -191,7 +191,8 @@ class BatchPool(Generic[Input, Output]):
         if len(self._open) >= self._max_waiting:
             raise OverloadedError(f"{self.name} has too much waiting; try again shortly.")
         now = self._clock()
-        ticket = Ticket[Input, Output](item, asyncio.get_running_loop().create_future(), now + deadline_s)
+        future: asyncio.Future[Output] = asyncio.get_running_loop().create_future()
+        ticket = Ticket(item, future, now + deadline_s)
         if refusal := self._scheduler.submit(ticket, tier=tier, now=now, deadline=ticket.deadline):
             raise refusal_error(refusal, model=self.name)
         tickets.append(ticket)
