@@ -49,11 +49,15 @@ class ReplicaBudget:
     @property
     def is_open(self) -> bool:
         """Whether any work at all could start now."""
+        return self.is_open_to(0.0)
+
+    def is_open_to(self, headroom: float) -> bool:
+        """Whether work that leaves `headroom` (a share of everything) to others could start now."""
         return (
             not self.is_draining
-            and len(self.running) < self.slots
-            and self.prefill_tokens < self._prefill_portion
-            and (self.kv_tokens is None or self.kv_used < self.kv_tokens)
+            and len(self.running) < self.slots - int(headroom * self.slots)
+            and (not self.prefill_tokens or self.prefill_tokens < self._portion(headroom))
+            and (self.kv_tokens is None or not self.kv_used or self.kv_used < self.kv_tokens * (1 - headroom))
         )
 
     def uncached_tokens(self, work: Work) -> int:
@@ -62,12 +66,14 @@ class ReplicaBudget:
         share = self.prefix.matched(work.prefix) / len(work.prefix)
         return max(1, round(work.prompt_tokens * (1 - share)))
 
-    def fits(self, work: Work, uncached_tokens: int) -> bool:
-        if self.held_for not in {None, work.id} or self.name in work.avoid or not self.is_open:
+    def fits(self, work: Work, *, uncached_tokens: int, headroom: float) -> bool:
+        if self.held_for not in {None, work.id} or self.name in work.avoid or not self.is_open_to(headroom):
             return False
-        if self.prefill_tokens and self.prefill_tokens + uncached_tokens > self._prefill_portion:
+        if self.prefill_tokens and self.prefill_tokens + uncached_tokens > self._portion(headroom):
             return False
-        return self.kv_tokens is None or self.kv_used + self._kv_need(work) <= self.kv_tokens
+        if self.kv_tokens is None or not self.kv_used:
+            return True
+        return self.kv_used + self._kv_need(work) <= self.kv_tokens * (1 - headroom)
 
     def busy_s(self, prefill_s_per_token: float) -> float:
         """Until everything that it has is done: prompts one after the other, answers side by side in its places."""
@@ -99,6 +105,10 @@ class ReplicaBudget:
         self.kv_used -= running.kv_tokens
         self._output_tokens -= running.output_tokens
         del self.running[running.work.id]
+
+    def _portion(self, headroom: float) -> float:
+        """Reading is what newcomers wait for, so whoever leaves anything to others leaves half of it."""
+        return self._prefill_portion / 2 if headroom else self._prefill_portion
 
     def _kv_need(self, work: Work) -> int:
         need = work.prompt_tokens + work.max_tokens

@@ -5,6 +5,7 @@ replica has a slot, room in its KV cache for prompt and answer, and room to read
 once are bounded, because reading one takes turns with the answers being written there and would stall them.
 """
 
+import math
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from itertools import islice
 
 from inference_backend.scheduling.budget import ReplicaBudget, Running
 from inference_backend.scheduling.deadlines import TICK_S
-from inference_backend.scheduling.delay_gate import Band, DelayGate, Refusal
+from inference_backend.scheduling.delay_gate import LONGEST_RETRY_S, Band, DelayGate, Refusal
 from inference_backend.scheduling.rates import ServiceRates
 from inference_backend.scheduling.waiting import Entry, WaitingLine
 from inference_backend.scheduling.work import Decisions, Work
@@ -31,15 +32,17 @@ FULL_RETRY_S = 10
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TokenPolicy:
     """`prefill_portion`: prompt tokens being read at once by one replica. `lookahead`: how many may be passed over
-    because they do not fit now; one passed over `most_passed` times gets the next replica for itself.
+    because they do not fit now; one passed over `most_passed` times gets the next replica for itself. `headroom` is the
+    share of slots and KV cache that a tier leaves to those above it, whole slots only; they find a place at once then.
     """
 
-    prefill_portion: int = 4096
+    prefill_portion: int = 2048
     most_waiting: int = 100_000
     age_s: Mapping[Tier, float] = field(default_factory=lambda: {"free": 20.0, "pro": 10.0})
     aged_every: int = 8
     lookahead: int = 8
     most_passed: int = 16
+    headroom: Mapping[Tier, float] = field(default_factory=lambda: {"free": 1 / 16})
     prefix_blocks: int = 4096
 
 
@@ -85,6 +88,7 @@ class TokenScheduler:
         self._open: dict[str, ReplicaBudget] = {}
         self._running: dict[str, Running] = {}
         self._held: dict[str, ReplicaBudget] = {}
+        self._headroom = {tier: self._policy.headroom.get(tier, 0.0) for tier in TIERS}
         self._starts = 0
 
     def add_replica(self, name: str, *, slots: int, kv_tokens: int | None, now: float) -> None:
@@ -131,9 +135,10 @@ class TokenScheduler:
         if refusal is not None:
             return refusal
         output_tokens = self.rates.expected_output(work.max_tokens)
-        self.rates.note_offered(work.tier, self.rates.place_s(work.prompt_tokens, output_tokens), now)
+        cost_s = self.rates.place_s(work.prompt_tokens, output_tokens)
+        self.rates.note_offered(work.tier, cost_s, now)
         latest_start = work.deadline - self.rates.least_prefill_s(work.prompt_tokens) - TICK_S
-        self._line.add(work, output_tokens=output_tokens, latest_start=latest_start, now=now)
+        self._line.add(work, output_tokens=output_tokens, cost_s=cost_s, latest_start=latest_start, now=now)
         return None
 
     def poll(self, now: float) -> Decisions:
@@ -185,21 +190,8 @@ class TokenScheduler:
         return False
 
     def expected_wait(self, tier: Tier, now: float) -> float:
-        """Seconds that new work of this tier would wait for its place, were it let in; infinite without replicas.
-
-        What waits in this tier and above, in seconds of place, divided by the places that are left to them once
-        higher tiers have taken what they keep offering; plus the time until a place falls free at all.
-        """
-        places = self._places()
-        if not places:
-            return float("inf")
-        if self._open and not len(self._line):
-            return 0.0
-        place_s = self.rates.place_s
-        lines = [self._line.tiers[other] for other in TIERS[TIERS.index(tier) :]]
-        ahead_s = place_s(sum(line.prompt_tokens for line in lines), sum(line.output_tokens for line in lines))
-        left = max(places - self.rates.offered_above(tier, now), places / self._policy.aged_every)
-        return ahead_s / left + self._mean_place_s() / places
+        """Seconds that new work of this tier would wait for its place, were it let in; infinite without replicas."""
+        return self._wait_s(tier, 1.0, now)
 
     def running_on(self, name: str) -> int:
         budget = self._replicas.get(name)
@@ -225,35 +217,60 @@ class TokenScheduler:
         )
 
     def _refuse(self, work: Work, now: float) -> Refusal | None:
-        tier, inf = work.tier, float("inf")
+        tier = work.tier
         if not any(name not in work.avoid and not budget.is_draining for name, budget in self._replicas.items()):
             if self._gate and not work.avoid:
-                return self._gate.admit(tier, delay_s=inf, now=now)
-            return Refusal(tier=tier, code="no_capacity", retry_after_s=NO_REPLICA_RETRY_S, delay_s=inf)
+                return self._gate.admit(tier, delay_s=math.inf, now=now)
+            return Refusal(tier=tier, code="no_capacity", retry_after_s=NO_REPLICA_RETRY_S, delay_s=math.inf)
         if work.resumed:
             return None
         wait_s = self.expected_wait(tier, now)
+        own_wait_s = self._wait_s(tier, self._line.tiers[tier].share_ahead_of(work.key), now)
         if len(self._line) >= self._policy.most_waiting:
             return Refusal(tier=tier, code="overloaded", retry_after_s=FULL_RETRY_S, delay_s=wait_s)
         if self._gate is None:
             return None
-        interval_s = self._mean_place_s() / self._places()
+        if now + own_wait_s > work.deadline:
+            retry_s = min(LONGEST_RETRY_S, max(1, math.ceil(own_wait_s)))
+            return Refusal(tier=tier, code="deadline", retry_after_s=retry_s, delay_s=own_wait_s)
+        interval_s = self._mean_place_s() / self._places(tier)
         return self._gate.admit(tier, delay_s=wait_s, now=now, capacity=1 / interval_s, interval_s=interval_s)
+
+    def _wait_s(self, tier: Tier, share: float, now: float) -> float:
+        """What waits in the tiers above, and this share of what waits in this one, in seconds of place, divided by the
+        places that the tiers above leave to it; plus the time until a place falls free at all.
+        """
+        places, all_places = self._places(tier), self._places("internal")
+        if not places:
+            return math.inf
+        if not len(self._line) and tier in self._open_tiers():
+            return 0.0
+        own, *above = (self._line.tiers[other] for other in TIERS[TIERS.index(tier) :])
+        ahead_s = self.rates.place_s(
+            share * own.prompt_tokens + sum(line.prompt_tokens for line in above),
+            share * own.output_tokens + sum(line.output_tokens for line in above),
+        )
+        left = min(places, all_places - self.rates.offered_above(tier, now))
+        return ahead_s / max(left, places / self._policy.aged_every) + self._mean_place_s() / places
 
     def _mean_place_s(self) -> float:
         return self.rates.place_s(0.0, self.rates.expected_output(1 << 30))
 
-    def _places(self) -> int:
+    def _places(self, tier: Tier) -> int:
         """Answers that run side by side when work waits: fewer than slots where the KV cache is what is short."""
-        slots = sum(budget.slots for budget in self._replicas.values() if not budget.is_draining)
+        headroom = self._headroom[tier]
+        slots = sum(
+            budget.slots - int(headroom * budget.slots) for budget in self._replicas.values() if not budget.is_draining
+        )
         running = len(self._running)
         return min(slots, running) if running and len(self._line) and not self._open else slots
 
     def _start_next(self, now: float) -> tuple[Work, str] | None:
         passed: list[Entry] = []
-        with closing(self._line.candidates(now)) as candidates:
-            for entry in islice(candidates, self._policy.lookahead):
-                choice = self._choose(entry.work)
+        with closing(self._line.candidates(now, self._open_tiers())) as candidates:
+            for entry, goes_first in islice(candidates, self._policy.lookahead):
+                headroom = 0.0 if goes_first else self._headroom[entry.work.tier]
+                choice = self._choose(entry.work, headroom)
                 if choice is not None:
                     break
                 passed.append(entry)
@@ -274,7 +291,13 @@ class TokenScheduler:
         self._refresh(budget)
         return entry.work, budget.name
 
-    def _choose(self, work: Work) -> tuple[ReplicaBudget, int] | None:
+    def _open_tiers(self) -> list[Tier]:
+        replicas = self._open.values()
+        return [
+            tier for tier, headroom in self._headroom.items() if any(budget.is_open_to(headroom) for budget in replicas)
+        ]
+
+    def _choose(self, work: Work, headroom: float) -> tuple[ReplicaBudget, int] | None:
         """Where its first token comes soonest: least estimated work, less what a known prefix saves there.
 
         A replica that knows the prefix thus wins only while its lead in work is smaller than the saving.
@@ -283,7 +306,7 @@ class TokenScheduler:
         best: tuple[float, int, ReplicaBudget, int] | None = None
         for budget in self._open.values():
             uncached_tokens = budget.uncached_tokens(work)
-            if not budget.fits(work, uncached_tokens):
+            if not budget.fits(work, uncached_tokens=uncached_tokens, headroom=headroom):
                 continue
             rank = (budget.busy_s(pace) + uncached_tokens * pace, budget.last_start)
             if best is None or rank < best[:2]:

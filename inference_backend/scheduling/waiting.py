@@ -3,14 +3,15 @@
 Order: work that lost its replica; then, in one of `aged_every` starts, the oldest of a lower tier once it has waited
 `age_s`; then tier by tier, and inside a tier in fair order between keys, first come first served for each key.
 
-Fair order is start-time fair queueing (Goyal, Vin, Cheng 1996) in estimated tokens: the start tag of a key's next
-request is max(virtual time, start tag of its last one + the tokens of that), the lowest tag is served, and virtual time
-is the tag of what was served last. A key with 200 requests waiting therefore delays the first of another by one.
+Fair order is start-time fair queueing (Goyal, Vin, Cheng 1996) in estimated seconds of place: the start tag of a key's
+next request is max(virtual time, start tag of its last one + the cost of that), the lowest tag is served, and virtual
+time is the tag of what was served last. A key with 200 requests waiting therefore delays the first of another by one.
 """
 
 import heapq
 from collections import OrderedDict
-from collections.abc import Generator, Mapping
+from collections.abc import Container, Generator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 
@@ -28,25 +29,31 @@ class Entry:
 
     work: Work
     output_tokens: int
+    cost_s: float
     queued_at: float
     latest_start: float
     passed: int = 0
-
-    @property
-    def cost(self) -> int:
-        return self.work.prompt_tokens + self.output_tokens
 
 
 class Flow:
     """The waiting requests of one key. `ticket` marks its one valid entry in the heap of its line."""
 
-    __slots__ = ("entries", "key", "start_tag", "ticket")
+    __slots__ = ("cost_s", "entries", "key", "start_tag", "ticket")
 
     def __init__(self, key: str, start_tag: float) -> None:
         self.key = key
         self.start_tag = start_tag
+        self.cost_s = 0.0
         self.entries: OrderedDict[str, Entry] = OrderedDict()
         self.ticket = -1
+
+    def add(self, entry: Entry) -> None:
+        self.entries[entry.work.id] = entry
+        self.cost_s += entry.cost_s
+
+    def remove(self, entry: Entry) -> None:
+        del self.entries[entry.work.id]
+        self.cost_s -= entry.cost_s
 
 
 class TierLine:
@@ -57,6 +64,7 @@ class TierLine:
         self.arrivals: OrderedDict[str, Entry] = OrderedDict()
         self.prompt_tokens = 0
         self.output_tokens = 0
+        self.cost_s = 0.0
         self._flows: dict[str, Flow] = {}
         self._heap: list[tuple[float, int, Flow]] = []
         self._tickets = count()
@@ -68,10 +76,18 @@ class TierLine:
     def __len__(self) -> int:
         return len(self.arrivals) + len(self.resumed)
 
+    def share_ahead_of(self, key: str) -> float:
+        """Which part of all that waits would be served before a new request of this key, about; 0 to 1."""
+        flow = self._flows.get(key)
+        tag = flow.start_tag + flow.cost_s if flow else self._ahead.get(key, self._virtual)
+        ahead_s = (tag - self._virtual) * len(self._flows)
+        return min(1.0, ahead_s / self.cost_s) if ahead_s > 0.0 and self.cost_s > 0.0 else 0.0
+
     def add(self, entry: Entry) -> None:
         work = entry.work
         self.prompt_tokens += work.prompt_tokens
         self.output_tokens += entry.output_tokens
+        self.cost_s += entry.cost_s
         if work.resumed:
             self.resumed[work.id] = entry
             return
@@ -81,14 +97,14 @@ class TierLine:
             flow = Flow(work.key, max(self._virtual, self._ahead.pop(work.key, 0.0)))
             self._flows[work.key] = flow
             self._push(flow)
-        flow.entries[work.id] = entry
+        flow.add(entry)
 
     def remove(self, entry: Entry) -> None:
         """It leaves without having been served, so its key pays nothing."""
         self._forget(entry)
         if not entry.work.resumed:
             flow = self._flows[entry.work.key]
-            del flow.entries[entry.work.id]
+            flow.remove(entry)
             if not flow.entries:
                 self._retire(flow)
         self._settle()
@@ -101,8 +117,8 @@ class TierLine:
         flow = self._flows[entry.work.key]
         if self._heap and self._heap[0][2] is flow:
             self._virtual = max(self._virtual, flow.start_tag)
-        flow.start_tag = max(self._virtual, flow.start_tag) + entry.cost
-        del flow.entries[entry.work.id]
+        flow.start_tag = max(self._virtual, flow.start_tag) + entry.cost_s
+        flow.remove(entry)
         if flow.entries:
             self._push(flow)
         else:
@@ -138,12 +154,14 @@ class TierLine:
     def _forget(self, entry: Entry) -> None:
         self.prompt_tokens -= entry.work.prompt_tokens
         self.output_tokens -= entry.output_tokens
+        self.cost_s -= entry.cost_s
         del (self.resumed if entry.work.resumed else self.arrivals)[entry.work.id]
 
     def _settle(self) -> None:
         if not self._flows:
             # Nobody waits, so nobody was treated unfairly: the account of shares starts afresh.
             self._virtual = 0.0
+            self.cost_s = sum(entry.cost_s for entry in self.resumed.values())
             self._heap.clear()
             self._ahead.clear()
             self._ahead_heap.clear()
@@ -178,8 +196,8 @@ class WaitingLine:
     def __contains__(self, work_id: str) -> bool:
         return work_id in self._entries
 
-    def add(self, work: Work, *, output_tokens: int, latest_start: float, now: float) -> None:
-        entry = Entry(work=work, output_tokens=output_tokens, queued_at=now, latest_start=latest_start)
+    def add(self, work: Work, *, output_tokens: int, cost_s: float, latest_start: float, now: float) -> None:
+        entry = Entry(work=work, output_tokens=output_tokens, cost_s=cost_s, queued_at=now, latest_start=latest_start)
         self._entries[work.id] = entry
         self.tiers[work.tier].add(entry)
         self._expiry.add(work.id, latest_start)
@@ -206,14 +224,21 @@ class WaitingLine:
     def next_expiry(self) -> float | None:
         return self._expiry.next_at()
 
-    def candidates(self, now: float) -> Generator[Entry]:
-        """In order of service; what waited too long may come twice. Closed by whoever takes one."""
+    def candidates(self, now: float, tiers: Container[Tier]) -> Generator[tuple[Entry, bool]]:
+        """In order of service, of those `tiers` and of what goes before them: its entry, and whether it does.
+
+        What waited too long may come twice. Closed by whoever takes one.
+        """
         for tier in self._by_importance:
-            yield from self.tiers[tier].resumed.values()
+            for entry in self.tiers[tier].resumed.values():
+                yield entry, True
         if self._since_aged >= self._aged_every and (aged := self._oldest_aged(now)) is not None:
-            yield aged
+            yield aged, True
         for tier in self._by_importance:
-            yield from self.tiers[tier].fair_heads()
+            if tier in tiers:
+                with closing(self.tiers[tier].fair_heads()) as heads:
+                    for entry in heads:
+                        yield entry, False
 
     def _oldest_aged(self, now: float) -> Entry | None:
         """The oldest of the tier that is longest past its age."""
