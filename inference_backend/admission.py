@@ -1,11 +1,12 @@
-"""Who may start now. At present one limit for everybody: the number of requests in the house."""
+"""Who may start now, whoever it is: the number of requests in the house, and none while it closes."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 from prometheus_client import Gauge
 
-from inference_backend.errors import OverloadedError
+from inference_backend.errors import DrainingError, OverloadedError
 
 
 class InFlightLimit:
@@ -13,10 +14,21 @@ class InFlightLimit:
         self._limit = limit
         self._gauge = gauge
         self._count = 0
+        self._running: set[asyncio.Timeout] = set()
+        self.is_draining = False
+
+    @property
+    def is_idle(self) -> bool:
+        return self._count == 0
 
     @contextmanager
     def enter(self) -> Iterator[None]:
-        """Raises OverloadedError at the limit; gives the place back however the request ends."""
+        """Raises OverloadedError at the limit, DrainingError while this process ends.
+
+        Gives the place back however the request ends.
+        """
+        if self.is_draining:
+            raise DrainingError
         if self._count >= self._limit:
             raise OverloadedError("Too many requests are being answered; try again shortly.")
         self._count += 1
@@ -26,3 +38,28 @@ class InFlightLimit:
         finally:
             self._count -= 1
             self._gauge.set(self._count)
+
+    @asynccontextmanager
+    async def until_cut(self) -> AsyncIterator[None]:
+        """Work that may be ended from outside. Raises DrainingError in its place when `cut` is called."""
+        scope = asyncio.timeout(None)
+        try:
+            async with scope:
+                self._running.add(scope)
+                yield
+        except TimeoutError as error:
+            if scope.expired():
+                raise DrainingError from error
+            raise
+        finally:
+            self._running.discard(scope)
+
+    def drain(self) -> None:
+        """Nothing new from now; what runs goes on."""
+        self.is_draining = True
+
+    def cut(self) -> None:
+        """What still runs has had its time: each answer ends with an error that says so."""
+        now = asyncio.get_running_loop().time()
+        for scope in list(self._running):
+            scope.reschedule(now)
