@@ -1,6 +1,8 @@
 """python -m inference_backend serve --host HOST --port PORT
+python -m inference_backend plan --rate 2000 --batch 50 --call-ms 200
+python -m inference_backend simulate [SCENARIO...] [--seed N] [--json FILE]
 
-Configuration is read from the environment; settings.py lists the variables.
+What `serve` needs to know is read from the environment; settings.py lists the variables.
 """
 
 import argparse
@@ -10,6 +12,7 @@ from collections.abc import Sequence
 
 import uvicorn
 
+from inference_backend import plan, simulate
 from inference_backend.app import build_app
 from inference_backend.logs import configure_logging
 from inference_backend.settings import Settings, SettingsError
@@ -19,13 +22,25 @@ KEEP_ALIVE_S = 75
 SHUTDOWN_S = 8
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m inference_backend", description="The inference tier.")
     commands = parser.add_subparsers(dest="command", required=True)
-    serve = commands.add_parser("serve", help="answer the Messages API")
-    serve.add_argument("--host", default="127.0.0.1")
-    serve.add_argument("--port", type=int, default=8090)
+    serving = commands.add_parser("serve", help="answer the Messages API")
+    serving.add_argument("--host", default="127.0.0.1")
+    serving.add_argument("--port", type=int, default=8090)
+    plan.add_arguments(commands.add_parser("plan", help="how many GPUs a rate of fixed batch calls needs"))
+    simulate.add_arguments(commands.add_parser("simulate", help="what the pools do in named situations"))
     arguments = parser.parse_args(argv)
+    if arguments.command == "plan":
+        return plan.main(arguments)
+    if arguments.command == "simulate":
+        return simulate.main(arguments)
+    serve(arguments.host, arguments.port)
+    return 0
+
+
+def serve(host: str, port: int) -> None:
+    """Until it is told to stop. Raises SystemExit where the settings make no sense."""
     configure_logging()
     try:
         app = build_app(Settings.from_environment(os.environ))
@@ -33,8 +48,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(f"inference_backend: {error}")
     uvicorn.run(
         app,
-        host=arguments.host,
-        port=arguments.port,
+        host=host,
+        port=port,
         loop="uvloop",
         http="httptools",
         log_config=None,
@@ -48,4 +63,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
