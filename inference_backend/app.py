@@ -29,7 +29,7 @@ def build_app(settings: Settings) -> Starlette:
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        watcher = asyncio.create_task(service.replica.watch())
+        watcher = asyncio.create_task(service.watch())
         service.embeddings.start()
         try:
             yield
@@ -74,28 +74,26 @@ class Pages:
 
     async def list_models(self, request: Request) -> Response:
         await self._service.greet(read_headers(request.scope), record_of(request.scope))
-        replica = self._service.replica
-        return JSONResponse(model_list([model_info(replica)]))
+        return JSONResponse(model_list([model_info(model) for model in self._service.fleet.models.values()]))
 
     async def show_model(self, request: Request) -> Response:
         await self._service.greet(read_headers(request.scope), record_of(request.scope))
-        replica = self._service.find_model(request.path_params["model"])
-        return JSONResponse(model_info(replica))
+        return JSONResponse(model_info(self._service.fleet.find(request.path_params["model"])))
 
     async def healthz(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
     async def readyz(self, _: Request) -> Response:
-        replica = self._service.replica
-        is_ready = replica.state == "ready"
+        """Ready is whoever can answer for any of its models: one that is broken must not take the others along."""
+        fleet = self._service.fleet
+        is_ready = not fleet.models or any(model.ready for model in fleet.models.values())
         return JSONResponse(
-            {"status": "ready" if is_ready else "not ready", "replicas": [replica.report()]},
+            {"status": "ready" if is_ready else "not ready", "replicas": fleet.report()},
             status_code=200 if is_ready else 503,
         )
 
     async def metrics(self, _: Request) -> Response:
-        replica = self._service.replica
         for model in self._service.embeddings.all():
             self._service.metrics.batch.show(model.id, model.pool.snapshot())
-        self._service.metrics.ready.labels(model=replica.model).set(replica.state == "ready")
+        self._service.metrics.show_fleet(self._service.fleet.report())
         return Response(self._service.metrics.render(), media_type=CONTENT_TYPE)

@@ -15,9 +15,11 @@ from inference_backend.dialect.errors import error_event, shape_of
 from inference_backend.dialect.schema import Prompt, parse_count_request, parse_messages_request
 from inference_backend.engines.protocol import EngineEvent, Stopped, TextDelta, ToolJson
 from inference_backend.errors import BackendError
+from inference_backend.failover import Origin
 from inference_backend.generation import Generation
 from inference_backend.record import RequestRecord, record_of
 from inference_backend.service import Service
+from inference_backend.tiers import read_tier
 
 # An overload that shows within this time is a real 529, which clients retry; after it the caller has a 200.
 HOLD_S = 1.0
@@ -39,14 +41,13 @@ class CreateMessage:
         version = await service.greet(headers, record)
         with service.in_flight.enter():
             request = await _parse(parse_messages_request, await read_body(headers, receive))
-            replica = service.find_model(request.model)
-            record.model, record.stream = replica.model, request.stream
-            wanted = build_generation(request, version=version, capabilities=replica.engine.capabilities)
-            replica.ready_model()
+            model = service.find_model(request.model, record)
+            record.model, record.stream = model.id, request.stream
+            wanted = build_generation(request, version=version, capabilities=model.capabilities)
             generation = Generation(
-                replica,
+                model,
                 wanted,
-                timeouts=service.timeouts,
+                _origin(record),
                 stop_sequences=request.stop_sequences or (),
                 on_failure=service.metrics.count_failure,
             )
@@ -65,14 +66,13 @@ class CountTokens:
         await service.greet(headers, record)
         with service.in_flight.enter():
             request = await _parse(parse_count_request, await read_body(headers, receive))
-            replica = service.find_model(request.model)
-            record.model = replica.model
-            prompt = build_prompt(request, capabilities=replica.engine.capabilities)
-            replica.ready_model()
+            model = service.find_model(request.model, record)
+            record.model = model.id
+            prompt = build_prompt(request, capabilities=model.capabilities)
             generation = Generation(
-                replica,
+                model,
                 prompt,
-                timeouts=service.timeouts,
+                _origin(record),
                 stop_sequences=(),
                 on_failure=service.metrics.count_failure,
             )
@@ -151,7 +151,18 @@ class Answer:
 
     def _settle(self) -> None:
         """Also for answers that broke off: the tokens were made."""
-        self._record.input_tokens, self._record.output_tokens = self._tokens.input, self._tokens.output
+        record, generation = self._record, self._generation
+        record.input_tokens, record.output_tokens = self._tokens.input, self._tokens.output
+        record.replica, record.version = generation.replica, generation.version
+        record.replaced, record.continued = generation.replaced, generation.continued
+        record.continued_by = generation.continued_by
+        self._service.metrics.count_failovers(
+            replaced=generation.replaced, continued=generation.continued, continued_by=generation.continued_by
+        )
+
+
+def _origin(record: RequestRecord) -> Origin:
+    return Origin(id=record.request_id, tier=read_tier(record.tier or "") or "free", key=record.account or "")
 
 
 async def _parse(parser: Callable[[bytes], Parsed], body: bytes) -> Parsed:

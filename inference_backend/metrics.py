@@ -1,5 +1,8 @@
 """Prometheus metrics of one service. Accounts are no label: their number has no bound."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from inference_backend.errors import BackendError
@@ -41,12 +44,31 @@ class Metrics:
         self.engine_failures = Counter(
             "inference_engine_failures", "Failures of the engine, seen or not", ["kind"], registry=self._registry
         )
-        self.ready = Gauge("inference_replica_ready", "1 while verified", ["model"], registry=self._registry)
+        self.failovers = Counter(
+            "inference_failovers",
+            "Replicas lost to an answer that went on: replaced before its first byte, or continued after it",
+            ["way"],
+            registry=self._registry,
+        )
+        self.replicas = Gauge("inference_replicas", "Replicas by state", ["model", "state"], registry=self._registry)
 
         self.batch = BatchMetrics(self._registry)
 
     def count_failure(self, error: BackendError) -> None:
         self.engine_failures.labels(kind=error.code or type(error).__name__).inc()
+
+    def count_failovers(self, *, replaced: int, continued: int, continued_by: str | None) -> None:
+        """Of one answer."""
+        if replaced:
+            self.failovers.labels(way="replaced").inc(replaced)
+        if continued:
+            self.failovers.labels(way=continued_by or "replay").inc(continued)
+
+    def show_fleet(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """The rows of Fleet.report()."""
+        self.replicas.clear()
+        for row in rows:
+            self.replicas.labels(model=row["model"], state=row["state"]).inc()
 
     def count_request(self, path: str, record: RequestRecord) -> None:
         """`path` is one of the routes, never the text that the caller sent."""

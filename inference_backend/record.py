@@ -28,6 +28,12 @@ class RequestRecord:
     first_token_s: float | None = None
     stop_reason: str | None = None
     error: str | None = None
+    replica: str | None = None
+    version: str | None = None
+    #: Replicas lost to the answer, before and after its first byte; how it went on after it.
+    replaced: int | None = None
+    continued: int | None = None
+    continued_by: str | None = None
 
     def elapsed_s(self) -> float:
         return time.monotonic() - self.started_at
@@ -48,6 +54,11 @@ class RequestRecord:
             "first_token_s": round(self.first_token_s, 4) if self.first_token_s is not None else None,
             "stop_reason": self.stop_reason,
             "error": self.error,
+            "replica": self.replica,
+            "version": self.version,
+            "replaced": self.replaced or None,
+            "continued": self.continued or None,
+            "continued_by": self.continued_by,
         }
         return {name: value for name, value in fields.items() if value is not None}
 

@@ -3,25 +3,25 @@
 import dataclasses
 from typing import Any
 
-from inference_backend.replicas import Replica
+from inference_backend.fleet.model import Model
 
 # The API's own value for a model whose release date is unknown.
 _UNKNOWN_DATE = "1970-01-01T00:00:00Z"
 
 
-def model_info(replica: Replica) -> dict[str, Any]:
+def model_info(model: Model) -> dict[str, Any]:
     """A row of the API's list, and beyond it what this model can do and what to know about it."""
-    context = replica.served.context if replica.served else None
+    context = model.context
     return {
         "type": "model",
-        "id": replica.model,
-        "display_name": replica.model,
+        "id": model.id,
+        "display_name": model.id,
         "created_at": _UNKNOWN_DATE,
         "lifecycle": "active",
         "max_input_tokens": context,
         "max_tokens": context,
-        "capabilities": dataclasses.asdict(replica.engine.capabilities),
-        "notice": replica.notice or None,
+        "capabilities": dataclasses.asdict(model.capabilities),
+        "notice": model.notice or None,
     }
 
 

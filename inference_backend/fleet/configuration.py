@@ -113,8 +113,10 @@ class ModelConfiguration(Table):
 
     `digest`: the version that callers get. `golden`: the known answer to the golden question, or one for each digest.
     `switch_replicas`: how many replicas of a new version must be verified before it takes over; None means all.
-    `continue_sampled`: whether an answer that was sampled may be continued elsewhere, with other words than it would
-    have had. `drain_s`: how long a replica that is taken out may finish what it has begun.
+    `replay_tokens`: an answer of up to so many tokens whose replica is lost is written again elsewhere and compared,
+    a longer one is continued from its text. `continue_sampled`: whether an answer that was sampled may be continued
+    elsewhere, with other words than it would have had. `drain_s`: how long a replica that is taken out may finish
+    what it has begun.
     """
 
     id: Name
@@ -123,6 +125,7 @@ class ModelConfiguration(Table):
     tiers: tuple[Tier, ...] = TIERS
     golden: str | dict[Digest, str] = {}
     switch_replicas: Count | None = None
+    replay_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 256
     continue_sampled: bool = False
     drain_s: Seconds = 900.0
     timeouts: TimeoutsTable = TimeoutsTable()

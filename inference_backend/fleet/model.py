@@ -273,7 +273,10 @@ class Model:
     async def _leave(self, replica: Replica) -> None:
         try:
             async with asyncio.timeout(self.configuration.drain_s):
-                await replica.idle.wait()
+                while replica.running or self.pool.running_on(replica.key):
+                    await replica.idle.wait()
+                    # A lease was granted and its holder has not got to the engine yet.
+                    await asyncio.sleep(0.01)
         except TimeoutError:
             logger.warning("replica cut off", extra={"replica": replica.key, "running": replica.running})
             replica.give_up()

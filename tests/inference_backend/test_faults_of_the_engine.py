@@ -97,9 +97,17 @@ def test_garbage_after_the_first_token_ends_in_an_error_event(
     assert events == ["message_start", "content_block_start", "content_block_delta", "error"]
 
 
-def test_garbage_instead_of_an_answer_is_an_api_error(
+def test_garbage_instead_of_an_answer_is_asked_again_unseen(
     engine: ScriptedEngine, scripted_client: anthropic.Anthropic
 ) -> None:
+    engine.play(frame("{not json"), End())
+    assert create(scripted_client) == "Hello there"
+
+
+def test_garbage_twice_instead_of_an_answer_is_an_api_error(
+    engine: ScriptedEngine, scripted_client: anthropic.Anthropic
+) -> None:
+    engine.play(frame("{not json"), End())
     engine.play(frame("{not json"), End())
     with pytest.raises(anthropic.InternalServerError) as raised:
         create(scripted_client)
@@ -160,9 +168,18 @@ def test_a_request_lost_twice_is_an_overload_with_a_time_to_wait(
     assert len(engine.requests) == 2
 
 
-def test_an_engine_that_hangs_before_its_first_token_times_out(
+def test_an_engine_that_hangs_before_its_first_token_is_asked_again_unseen(
     engine: ScriptedEngine, scripted_client: anthropic.Anthropic
 ) -> None:
+    engine.play(Hang())
+    assert create(scripted_client) == "Hello there"
+    assert engine.caller_left.wait(2)
+
+
+def test_an_engine_that_hangs_twice_before_its_first_token_times_out(
+    engine: ScriptedEngine, scripted_client: anthropic.Anthropic
+) -> None:
+    engine.play(Hang())
     engine.play(Hang())
     with pytest.raises(anthropic.APIStatusError) as raised:
         create(scripted_client)

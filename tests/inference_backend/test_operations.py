@@ -123,7 +123,7 @@ def test_requests_tokens_and_latencies_are_measured(own_backend: str) -> None:
         'inference_tokens_total{direction="input",tier="internal"} 5.0',
         'inference_tokens_total{direction="output",tier="internal"} 2.0',
         'inference_first_token_seconds_count{tier="internal"} 1.0',
-        'inference_replica_ready{model="scripted"} 1.0',
+        'inference_replicas{model="scripted",state="ready"} 1.0',
         "inference_in_flight 0.0",
     ):
         wait_until(partial(shows, own_backend, line), within_s=5)

@@ -45,7 +45,7 @@ def test_an_engine_is_ready_only_once_it_is_well_and_right_and_speaks(
         setattr(own_engine, name, value)
     with running_backend(settings_for(own_engine.url, INFERENCE_ENGINE_MODEL=MODEL), wait_for_ready=False) as address:
         wait_until(lambda: expected in reason(address), within_s=5)
-        with sdk(address) as client, pytest.raises(anthropic.InternalServerError, match="not ready"):
+        with sdk(address) as client, pytest.raises(anthropic.InternalServerError, match="No engine of scripted is ready"):
             client.messages.create(model=MODEL, max_tokens=5, messages=[{"role": "user", "content": "hi"}])
         assert own_engine.requests == []
         for name, value in healthy.items():
