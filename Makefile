@@ -31,6 +31,12 @@ $(VENV)/installed-sdk1: requirements-sdk1.txt | $(BIN)/python
 	@$(BIN)/python -m pip --python $(VENV)/sdk1/bin/python install --quiet --no-deps -r requirements-sdk1.txt
 	@touch $@
 
+# The servers that benchmarks.fixed_batch measures beside ours.
+$(VENV)/installed-peers: requirements-peers.txt | $(BIN)/python
+	@$(PYTHON) -m venv --without-pip $(VENV)/peers
+	@$(BIN)/python -m pip --python $(VENV)/peers/bin/python install --quiet -r requirements-peers.txt
+	@touch $@
+
 # The TypeScript SDK, where there is Node.js.
 node_modules/.package-lock.json: package-lock.json
 	@if command -v npm > /dev/null; then npm ci --silent --no-audit --no-fund && touch $@; fi

@@ -1,0 +1,28 @@
+"""mosec with the fixed call: PORT WORKERS COUNTS_FILE. Run with the Python of the peers' environment.
+
+`max_wait_time` 25 ms is the window with which it does best at these rates.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from mosec import Server, Worker
+
+PORT, WORKERS, COUNTS = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+
+
+class Device(Worker):
+    def forward(self, data):
+        time.sleep(0.2)
+        with COUNTS.open("a") as counts:
+            counts.write(f"{os.getpid()} {len(data)}\n")
+        return [{"ok": True} for _ in data]
+
+
+if __name__ == "__main__":
+    sys.argv = [sys.argv[0], "--port", PORT, "--address", "127.0.0.1", "--log-level", "error", "--capacity", "4000"]
+    server = Server()
+    server.append_worker(Device, num=WORKERS, max_batch_size=50, max_wait_time=25)
+    server.run()
