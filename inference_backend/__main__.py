@@ -14,12 +14,14 @@ import uvicorn
 
 from inference_backend import plan, simulate
 from inference_backend.app import build_app
+from inference_backend.draining import CLOSING_S, DrainingServer
 from inference_backend.logs import configure_logging
 from inference_backend.settings import Settings, SettingsError
 
 # Longer than any sensible proxy keeps its idle connections, so that it is never us who closes one under a request.
 KEEP_ALIVE_S = 75
-SHUTDOWN_S = 8
+#: As uvicorn's own command says it.
+STARTUP_FAILED = 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,10 +45,11 @@ def serve(host: str, port: int) -> None:
     """Until it is told to stop. Raises SystemExit where the settings make no sense."""
     configure_logging()
     try:
-        app = build_app(Settings.from_environment(os.environ))
+        settings = Settings.from_environment(os.environ)
+        app = build_app(settings)
     except SettingsError as error:
         sys.exit(f"inference_backend: {error}")
-    uvicorn.run(
+    config = uvicorn.Config(
         app,
         host=host,
         port=port,
@@ -58,8 +61,17 @@ def serve(host: str, port: int) -> None:
         # Nobody here asks where a request came from.
         proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE_S,
-        timeout_graceful_shutdown=SHUTDOWN_S,
+        timeout_graceful_shutdown=CLOSING_S,
     )
+    server = DrainingServer(
+        config,
+        in_flight=app.state.service.in_flight,
+        patience_s=settings.shutdown_s,
+        linger_s=settings.linger_s,
+    )
+    server.run()
+    if not server.started:
+        sys.exit(STARTUP_FAILED)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,16 @@
 """Who may start now, whoever it is: the number of requests in the house, and none while it closes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 
 from prometheus_client import Gauge
 
 from inference_backend.errors import DrainingError, OverloadedError
+from inference_backend.tiers import Tier
+
+#: Of all places. A crowd of one tier leaves room for those who are turned away after it.
+SHARES: Mapping[Tier, float] = {"free": 0.75, "pro": 0.9, "internal": 1.0}
 
 
 class InFlightLimit:
@@ -22,14 +26,14 @@ class InFlightLimit:
         return self._count == 0
 
     @contextmanager
-    def enter(self) -> Iterator[None]:
-        """Raises OverloadedError at the limit, DrainingError while this process ends.
+    def enter(self, tier: Tier, *, is_bounded: bool = True) -> Iterator[None]:
+        """Raises OverloadedError at the limit of the tier, DrainingError while this process ends.
 
-        Gives the place back however the request ends.
+        Gives the place back however the request ends. What has a bounded queue of its own needs no bound here.
         """
         if self.is_draining:
             raise DrainingError
-        if self._count >= self._limit:
+        if is_bounded and self._count >= max(1, int(self._limit * SHARES[tier])):
             raise OverloadedError("Too many requests are being answered; try again shortly.")
         self._count += 1
         self._gauge.set(self._count)

@@ -39,7 +39,7 @@ def build_app(settings: Settings) -> Starlette:
             await service.aclose()
 
     pages = Pages(service)
-    return Starlette(
+    app = Starlette(
         lifespan=lifespan,
         exception_handlers={HTTPException: _pass_on},
         middleware=[Middleware(RequestEnvelope, metrics=service.metrics)],
@@ -55,6 +55,8 @@ def build_app(settings: Settings) -> Starlette:
             Route("/metrics", pages.metrics),
         ],
     )
+    app.state.service = service
+    return app
 
 
 async def _pass_on(_: Request, error: Exception) -> Response:
@@ -86,6 +88,8 @@ class Pages:
     async def readyz(self, _: Request) -> Response:
         """Ready is whoever can answer for any of its models: one that is broken must not take the others along."""
         fleet = self._service.fleet
+        if self._service.in_flight.is_draining:
+            return JSONResponse({"status": "draining", "replicas": fleet.report()}, status_code=503)
         is_ready = not fleet.models or any(model.ready for model in fleet.models.values())
         return JSONResponse(
             {"status": "ready" if is_ready else "not ready", "replicas": fleet.report()},
@@ -96,4 +100,7 @@ class Pages:
         for model in self._service.embeddings.all():
             self._service.metrics.batch.show(model.id, model.pool.snapshot())
         self._service.metrics.show_fleet(self._service.fleet.report())
+        self._service.metrics.pools.forget()
+        for served in self._service.fleet.models.values():
+            self._service.metrics.pools.show(served.id, served.pool)
         return Response(self._service.metrics.render(), media_type=CONTENT_TYPE)

@@ -1,6 +1,7 @@
 """Around every request: its id, its log line, its place in the metrics, and errors in the API's shape."""
 
 import logging
+from collections.abc import Iterator
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -9,7 +10,7 @@ from inference_backend.connection import ClientGoneError, send_json
 from inference_backend.dialect.errors import error_body, error_headers, shape_of
 from inference_backend.errors import BackendError, InvalidRequestError, NotFoundError
 from inference_backend.metrics import Metrics
-from inference_backend.record import CLIENT_GONE_STATUS, open_record
+from inference_backend.record import CLIENT_GONE_STATUS, RequestRecord, open_record
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ class RequestEnvelope:
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
                 record.status = message["status"]
-                message["headers"] = [*message["headers"], (b"request-id", record.request_id.encode())]
+                message = {**message, "headers": [*message["headers"], *_headers_of(record)]}
             await send(message)
 
         try:
@@ -43,6 +44,7 @@ class RequestEnvelope:
             if scope["path"] not in QUIET_PATHS:
                 route = scope.get("route")
                 self._metrics.count_request(getattr(route, "path", "unknown"), record)
+                record.is_closed = True
                 logger.info("request", extra=record.as_log_fields(scope))
 
     async def _answer(self, error: Exception, scope: Scope, send: Send) -> None:
@@ -54,8 +56,17 @@ class RequestEnvelope:
         if record.status is not None:
             # Too late for a status. Returning without an end makes the server cut the connection: not a clean end.
             return
-        status = error.status_code if isinstance(error, HTTPException) else shape_of(known).status
-        await send_json(send, status, error_body(known, request_id=record.request_id), error_headers(known))
+        status, headers = shape_of(known).status, error_headers(known)
+        if isinstance(error, HTTPException):
+            status, headers = error.status_code, {**headers, **(error.headers or {})}
+        await send_json(send, status, error_body(known, request_id=record.request_id), headers)
+
+
+def _headers_of(record: RequestRecord) -> Iterator[tuple[bytes, bytes]]:
+    yield b"request-id", record.request_id.encode()
+    if record.quota:
+        for name, value in record.quota().items():
+            yield name.encode(), value.encode()
 
 
 def _as_backend_error(error: Exception) -> BackendError:

@@ -22,6 +22,7 @@ REQUIRED_SCOPE = "inference"
 REUSE_S = 5.0
 CACHED_KEYS = 10_000
 STORE_TIMEOUT_S = 1.0
+LONGEST_ACCOUNT = 200
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,6 +137,8 @@ def _delegated(service: Caller, headers: Mapping[str, str]) -> Caller:
     tier = service.tier if tier_name is None else read_tier(tier_name)
     if tier is None:
         raise InvalidRequestError(f"must be one of {', '.join(TIERS)}", field="x-playground-tier")
+    if account and len(account) > LONGEST_ACCOUNT:
+        raise InvalidRequestError(f"must have at most {LONGEST_ACCOUNT} characters", field="x-playground-account")
     return Caller(account=account or service.account, tier=tier, scopes=service.scopes, is_service=True)
 
 

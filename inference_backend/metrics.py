@@ -7,6 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from inference_backend.errors import BackendError
 from inference_backend.pools.batch_metrics import BatchMetrics
+from inference_backend.pools.token_metrics import TokenMetrics
 from inference_backend.record import CLIENT_GONE_STATUS, RequestRecord
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -52,7 +53,14 @@ class Metrics:
         )
         self.replicas = Gauge("inference_replicas", "Replicas by state", ["model", "state"], registry=self._registry)
 
+        self.idempotency = Counter(
+            "inference_idempotency", "Requests with an Idempotency-Key", ["outcome"], registry=self._registry
+        )
+        self.limited = Counter(
+            "inference_limited", "Requests beyond a limit of their account", ["tier", "limit"], registry=self._registry
+        )
         self.batch = BatchMetrics(self._registry)
+        self.pools = TokenMetrics(self._registry)
 
     def count_failure(self, error: BackendError) -> None:
         self.engine_failures.labels(kind=error.code or type(error).__name__).inc()
@@ -63,6 +71,12 @@ class Metrics:
             self.failovers.labels(way="replaced").inc(replaced)
         if continued:
             self.failovers.labels(way=continued_by or "replay").inc(continued)
+
+    def count_idempotency(self, outcome: str) -> None:
+        self.idempotency.labels(outcome=outcome).inc()
+
+    def count_limited(self, tier: str, limit: str) -> None:
+        self.limited.labels(tier=tier, limit=limit).inc()
 
     def show_fleet(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """The rows of Fleet.report()."""
@@ -76,6 +90,15 @@ class Metrics:
         self.requests.labels(path=path, status=str(record.status or 0), tier=tier).inc()
         if record.status == CLIENT_GONE_STATUS:
             self.client_disconnects.inc()
+        self._add_tokens(record)
+
+    def count_tokens(self, record: RequestRecord) -> None:
+        """Of an answer that went on for others after its own request had ended; else count_request counts them."""
+        if record.is_closed:
+            self._add_tokens(record)
+
+    def _add_tokens(self, record: RequestRecord) -> None:
+        tier = record.tier or "none"
         if record.input_tokens:
             self.tokens.labels(direction="input", tier=tier).inc(record.input_tokens)
         if record.output_tokens:

@@ -33,6 +33,10 @@ class Sized:
     is_cut_to_context: bool = False
 
 
+def estimate_prompt_tokens(request: GenerationRequest) -> int:
+    return _text_bytes(request) // BYTES_PER_TOKEN + _template_tokens(request) // 2
+
+
 class PromptSize:
     """The size of one request for one model. `on_failure` hears of engines that could not count."""
 
@@ -48,7 +52,7 @@ class PromptSize:
         """
         request, context = self._request, self._model.context
         size = _text_bytes(request)
-        estimate = Sized(request=request, prompt_tokens=size // BYTES_PER_TOKEN + _template_tokens(request) // 2)
+        estimate = Sized(request=request, prompt_tokens=estimate_prompt_tokens(request))
         if context is None:
             return estimate
         if size > context * LONGEST_TOKEN_BYTES:

@@ -1,6 +1,7 @@
 """What is remembered of one request for its log line and the metrics. Never text, keys or headers."""
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,6 +35,12 @@ class RequestRecord:
     replaced: int | None = None
     continued: int | None = None
     continued_by: str | None = None
+    #: generated, joined or replayed, where the request had a key.
+    idempotency: str | None = None
+    #: The headers that tell of the account's limits, as they are when the answer begins.
+    quota: Callable[[], Mapping[str, str]] | None = None
+    #: The line is written and counted: what happens now must be counted by itself.
+    is_closed: bool = False
 
     def elapsed_s(self) -> float:
         return time.monotonic() - self.started_at
@@ -59,6 +66,7 @@ class RequestRecord:
             "replaced": self.replaced or None,
             "continued": self.continued or None,
             "continued_by": self.continued_by,
+            "idempotency": self.idempotency,
         }
         return {name: value for name, value in fields.items() if value is not None}
 

@@ -1,21 +1,31 @@
 """The parts that live as long as the process, and the checks that every call of the API starts with."""
 
 import asyncio
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from inference_backend.admission import InFlightLimit
 from inference_backend.configuration_file import ConfigurationFile
 from inference_backend.dialect.versions import ApiVersion, read_version
 from inference_backend.embeddings.models import EmbeddingModels, open_embeddings
 from inference_backend.errors import ForbiddenError
-from inference_backend.fleet.fleet import Fleet, build_fleet
+from inference_backend.fleet.fleet import Fleet, MakePool, build_fleet
 from inference_backend.fleet.model import Model
-from inference_backend.keys import KeyRegistry, read_key_file
+from inference_backend.idempotency.journal import LocalJournal, SharedJournal
+from inference_backend.idempotency.once import OncePerKey
+from inference_backend.keys import Caller, KeyRegistry, read_key_file
+from inference_backend.limits.configuration import TierLimits, read_tier_limits
+from inference_backend.limits.quota import Limits
 from inference_backend.metrics import Metrics
+from inference_backend.pools.token_pool import TokenPool
 from inference_backend.record import RequestRecord
+from inference_backend.scheduling.delay_gate import Band
+from inference_backend.scheduling.token import token_gate
 from inference_backend.settings import Settings
-from inference_backend.tiers import read_tier
+from inference_backend.store import SharedStore
+from inference_backend.tiers import TIERS, Tier
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -25,38 +35,50 @@ class Service:
     fleet: Fleet
     metrics: Metrics
     in_flight: InFlightLimit
+    store: SharedStore | None
+    limits: Limits
+    once: OncePerKey
     embeddings: EmbeddingModels
 
-    async def greet(self, headers: Mapping[str, str], record: RequestRecord) -> ApiVersion:
+    async def greet(self, headers: Mapping[str, str], record: RequestRecord) -> tuple[Caller, ApiVersion]:
         """Version and key, before anything is read of the body. Raises RequestError or KeyStoreError."""
         caller = await self.keys.identify(headers)
         record.account, record.tier = caller.account, caller.tier
-        return read_version(headers.get("anthropic-version"))
+        record.quota = partial(self.limits.headers, caller.account, caller.tier)
+        return caller, read_version(headers.get("anthropic-version"))
 
-    def find_model(self, name: str, record: RequestRecord) -> Model:
+    def find_model(self, name: str, tier: Tier) -> Model:
         """Raises NotFoundError, ForbiddenError for a tier that may not use it."""
         model = self.fleet.find(name)
-        if read_tier(record.tier or "") not in model.tiers:
-            raise ForbiddenError(f"{model.id} is not available to the tier {record.tier}.")
+        if tier not in model.tiers:
+            raise ForbiddenError(f"{model.id} is not available to the tier {tier}.")
         return model
 
     async def watch(self) -> None:
-        """Keep the fleet and its configuration up to date, until cancelled."""
+        """Keep the fleet, its configuration and the limits up to date, until cancelled."""
         async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.limits.watch())
             tasks.create_task(self.fleet.watch())
             if self.file is not None:
                 tasks.create_task(self.file.watch())
 
     async def aclose(self) -> None:
+        await self.once.aclose()
+        await self.limits.aclose()
         await self.embeddings.aclose()
         await self.fleet.aclose()
         await self.keys.aclose()
+        if self.store:
+            await self.store.aclose()
 
 
 def build_service(settings: Settings) -> Service:
     """Raises SettingsError for a configuration or key file that cannot be read."""
     metrics = Metrics()
     file = ConfigurationFile(settings.config_file) if settings.config_file else None
+    store = SharedStore(settings.redis_url) if settings.redis_url else None
+    # Of every start anew: what an earlier process held is not this one's.
+    process = secrets.token_hex(8)
     return Service(
         keys=KeyRegistry(
             redis_url=settings.redis_url,
@@ -64,8 +86,35 @@ def build_service(settings: Settings) -> Service:
             static_keys=read_key_file(settings.key_file) if settings.key_file else {},
         ),
         file=file,
-        fleet=build_fleet(settings, file),
+        fleet=build_fleet(settings, file, make_pool=_pool_maker(file, metrics)),
         metrics=metrics,
         in_flight=InFlightLimit(settings.max_in_flight, metrics.in_flight),
+        store=store,
+        limits=_build_limits(file, store, process, metrics),
+        once=OncePerKey(
+            SharedJournal(store) if store else LocalJournal(), process=process, count=metrics.count_idempotency
+        ),
         embeddings=open_embeddings(settings, on_call=metrics.batch.observe),
     )
+
+
+def _build_limits(file: ConfigurationFile | None, store: SharedStore | None, process: str, metrics: Metrics) -> Limits:
+    def apply(tiers: Mapping[Tier, TierLimits]) -> None:
+        limits.tiers = tiers
+
+    tiers = read_tier_limits(file.document if file else {})
+    limits = Limits(tiers=tiers, store=store, process=process, on_refusal=metrics.count_limited)
+    if file:
+        file.add_section(read_tier_limits, apply)
+    return limits
+
+
+def _pool_maker(file: ConfigurationFile | None, metrics: Metrics) -> MakePool:
+    """The queue of a model that is added later has the bands of then; the others keep theirs."""
+
+    def make(model: str) -> TokenPool:
+        tiers = read_tier_limits(file.document if file else {})
+        bands = {tier: Band(low_s=tiers[tier].tightening.low_s, high_s=tiers[tier].tightening.high_s) for tier in TIERS}
+        return TokenPool(model, gate=token_gate(bands), observer=metrics.pools.observer(model))
+
+    return make

@@ -40,7 +40,11 @@ class Settings:
     service_key_digest: str | None = field(default=None, repr=False)
     key_file: Path | None = None
     timeouts: Timeouts = field(default_factory=Timeouts)
-    max_in_flight: int = 256
+    max_in_flight: int = 2048
+    #: How long what runs may take when the process is told to end.
+    shutdown_s: float = 8.0
+    #: How long new requests are refused with 503 before an idle process closes its sockets.
+    linger_s: float = 0.0
     #: Serve embeddings from the table in the `wordllama` wheel, beside those of a configuration file.
     embeds_by_table: bool = False
 
@@ -75,7 +79,11 @@ class Settings:
                 between_tokens_s=_read_seconds(environment, "INFERENCE_TOKEN_GAP_TIMEOUT_S", defaults.between_tokens_s),
                 total_s=_read_seconds(environment, "INFERENCE_TOTAL_TIMEOUT_S", defaults.total_s),
             ),
-            max_in_flight=_read_count(environment, "INFERENCE_MAX_IN_FLIGHT", 256),
+            max_in_flight=_read_count(environment, "INFERENCE_MAX_IN_FLIGHT", 2048),
+            shutdown_s=_read_seconds(environment, "INFERENCE_SHUTDOWN_S", 8.0),
+            linger_s=_read_seconds(environment, "INFERENCE_LINGER_S", 0.0)
+            if "INFERENCE_LINGER_S" in environment
+            else 0.0,
             embeds_by_table=_read_choice(environment, "INFERENCE_EMBEDDINGS", ("", "static")) == "static",
         )
 

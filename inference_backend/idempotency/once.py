@@ -70,7 +70,7 @@ class OncePerKey:
         self._flights: dict[str, Flight] = {}
         self._numbers = itertools.count(1)
 
-    async def answer(self, request: KeyedRequest, send: Send, produce: Produce) -> None:
+    async def answer(self, request: KeyedRequest, send: Send, produce: Produce) -> Outcome:
         """Sends what `produce` makes, or made, to `send`. `produce` runs for at most one caller at a time.
 
         It runs in a task of its own, which is cancelled when the last caller leaves. Raises what `produce` raises
@@ -91,6 +91,7 @@ class OncePerKey:
 
         async with self._calling(flight):
             await flight.recording.follow(send, mark)
+        return "replayed" if flight.is_replay else "generated" if is_first else "joined"
 
     async def aclose(self) -> None:
         """Ends what still runs, and releases its keys. Whole answers have a moment to be written down."""

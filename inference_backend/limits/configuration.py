@@ -4,7 +4,8 @@ requests_per_minute, input_tokens_per_minute, output_tokens_per_minute, concurre
     of one account. Without a table they are wide enough for any one person's use of one machine, and only stop a
     program that has run away.
 delay_low_ms, delay_high_ms, limit_floor
-    between these expected waits the limits shrink down to `limit_floor` of themselves.
+    between these expected waits in the queue of a token engine the limits shrink down to `limit_floor` of themselves,
+    and the queue itself turns more and more requests of this tier away.
 without_store = "local" | "refuse"
     while the store is down: every process counts for itself, so that an account gets up to its limits once for each
     process, or nobody of this tier is served.
@@ -16,6 +17,7 @@ from typing import Any, Literal, cast, get_args
 
 from inference_backend.limits.bucket import Rate
 from inference_backend.limits.tightening import Tightening
+from inference_backend.scheduling.token import TOKEN_ENGINE_BANDS
 from inference_backend.settings import SettingsError
 from inference_backend.tiers import TIERS, Tier
 
@@ -47,35 +49,12 @@ class _Default:
     input_tokens: int
     output_tokens: int
     concurrency: int
-    low_ms: int
-    high_ms: int
 
 
 _DEFAULTS: Mapping[Tier, _Default] = {
-    "free": _Default(
-        requests=60_000,
-        input_tokens=60_000_000,
-        output_tokens=30_000_000,
-        concurrency=1_000,
-        low_ms=2_000,
-        high_ms=6_000,
-    ),
-    "pro": _Default(
-        requests=120_000,
-        input_tokens=120_000_000,
-        output_tokens=60_000_000,
-        concurrency=2_000,
-        low_ms=10_000,
-        high_ms=20_000,
-    ),
-    "internal": _Default(
-        requests=600_000,
-        input_tokens=600_000_000,
-        output_tokens=300_000_000,
-        concurrency=10_000,
-        low_ms=30_000,
-        high_ms=60_000,
-    ),
+    "free": _Default(requests=60_000, input_tokens=60_000_000, output_tokens=30_000_000, concurrency=1_000),
+    "pro": _Default(requests=120_000, input_tokens=120_000_000, output_tokens=60_000_000, concurrency=2_000),
+    "internal": _Default(requests=600_000, input_tokens=600_000_000, output_tokens=300_000_000, concurrency=10_000),
 }
 
 
@@ -101,9 +80,10 @@ def _read_tier(tier: Tier, table: object) -> TierLimits:
             raise SettingsError(f"[tiers.{tier}] {name} must be a number of at least {least:g}, not {value!r}")
         return float(value)
 
-    low_ms = number("delay_low_ms", default.low_ms, least=0)
-    high_ms = number("delay_high_ms", default.high_ms, least=0)
-    if low_ms >= high_ms:
+    band = TOKEN_ENGINE_BANDS[tier]
+    low_s = number("delay_low_ms", band.low_s * 1000, least=0) / 1000
+    high_s = number("delay_high_ms", band.high_s * 1000, least=0) / 1000
+    if low_s >= high_s:
         raise SettingsError(f"[tiers.{tier}] delay_low_ms must be below delay_high_ms")
     floor = number("limit_floor", 0.1, least=0.001)
     if floor > 1:
@@ -113,7 +93,7 @@ def _read_tier(tier: Tier, table: object) -> TierLimits:
         input_tokens=Rate(per_minute=number("input_tokens_per_minute", default.input_tokens, least=1)),
         output_tokens=Rate(per_minute=number("output_tokens_per_minute", default.output_tokens, least=1)),
         concurrency=int(number("concurrency", default.concurrency, least=1)),
-        tightening=Tightening(low_s=low_ms / 1000, high_s=high_ms / 1000, floor=floor),
+        tightening=Tightening(low_s=low_s, high_s=high_s, floor=floor),
         without_store=_read_without_store(tier, table),
     )
 

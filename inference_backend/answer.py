@@ -1,0 +1,213 @@
+"""One generation, sent to one caller: as a stream of events or as one message, within the limits of its account."""
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.types import Send
+
+from inference_backend.connection import response_head, send_json
+from inference_backend.dialect.answers import PING, EventWriter, MessageCollector, TokenCount
+from inference_backend.dialect.errors import error_event, shape_of
+from inference_backend.engines.protocol import EngineEvent, GenerationRequest, Stopped, TextDelta, ToolJson
+from inference_backend.errors import BackendError
+from inference_backend.fleet.model import Model
+from inference_backend.generation import Generation
+from inference_backend.keys import Caller
+from inference_backend.limits.quota import Charge
+from inference_backend.prompt_size import estimate_prompt_tokens
+from inference_backend.record import RequestRecord
+from inference_backend.service import Service
+
+# An overload that shows within this time is a real 529, which clients retry; after it the caller has a 200.
+HOLD_S = 1.0
+# Load balancers cut streams that are silent for a minute.
+PING_S = 5.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reservation:
+    """What an answer may cost its account at most, in tokens, and how long its tier waits at the moment."""
+
+    input_tokens: int
+    output_tokens: int
+    expected_wait_s: float
+
+
+def reserve(wanted: GenerationRequest, model: Model, caller: Caller) -> Reservation:
+    expected_wait_s = model.pool.expected_wait(caller.tier)
+    return Reservation(
+        input_tokens=estimate_prompt_tokens(wanted),
+        output_tokens=min(wanted.max_tokens, model.context or wanted.max_tokens),
+        # Without any replica the wait is infinite, which says nothing about how much others ask for.
+        expected_wait_s=expected_wait_s if math.isfinite(expected_wait_s) else 0.0,
+    )
+
+
+class Answer:
+    """Made for one request and sent once, whoever reads it. Both ways of sending say whether the answer is whole.
+
+    They raise BackendError while nothing was sent.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        record: RequestRecord,
+        generation: Generation,
+        *,
+        caller: Caller,
+        reservation: Reservation,
+    ) -> None:
+        self._service = service
+        self._record = record
+        self._generation = generation
+        self._caller = caller
+        self._reservation = reservation
+        self._tokens = TokenCount()
+        self._last_piece_at: float | None = None
+
+    async def send_whole(self, send: Send) -> bool:
+        collector = MessageCollector(model=self._record.model or "", tokens=self._tokens)
+        async with (
+            self._admitted(),
+            self._service.in_flight.until_cut(),
+            aclosing(self._generation.events()) as events,
+        ):
+            async for event in events:
+                self._note(event)
+                collector.take(event)
+        await send_json(send, 200, collector.message())
+        return True
+
+    async def stream(self, send: Send) -> bool:
+        async with self._admitted():
+            is_whole = await self._send_events(send)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return is_whole
+
+    async def _send_events(self, send: Send) -> bool:
+        writer = EventWriter(model=self._record.model or "", tokens=self._tokens)
+        is_open = False
+        try:
+            async with (
+                self._service.in_flight.until_cut(),
+                aclosing(_with_pauses(self._generation.events())) as events,
+            ):
+                async for event in events:
+                    frames = self._frames(event, writer)
+                    if not frames:
+                        continue
+                    if not is_open:
+                        is_open = True
+                        await send(_stream_head())
+                        frames = writer.start() + frames
+                    await send(_part(frames))
+        except BackendError as error:
+            if not is_open:
+                raise
+            self._record.error = error.code or shape_of(error).type
+            await send(_part(error_event(error, request_id=self._record.request_id)))
+            return False
+        return True
+
+    @asynccontextmanager
+    async def _admitted(self) -> AsyncIterator[None]:
+        """Raises RateLimitedError or StoreDownError."""
+        async with self._service.limits.admit(
+            account=self._caller.account,
+            tier=self._caller.tier,
+            input_tokens=self._reservation.input_tokens,
+            output_tokens=self._reservation.output_tokens,
+            expected_wait_s=self._reservation.expected_wait_s,
+        ) as charge:
+            try:
+                yield
+            finally:
+                self._settle(charge)
+
+    def _frames(self, event: EngineEvent | None, writer: EventWriter) -> bytes:
+        if event is None:
+            return PING
+        self._note(event)
+        return b"".join(writer.write(event))
+
+    def _note(self, event: EngineEvent) -> None:
+        self._tokens.take(event)
+        if isinstance(event, Stopped):
+            self._record.stop_reason = event.reason
+        elif isinstance(event, TextDelta | ToolJson):
+            self._time_piece()
+
+    def _time_piece(self) -> None:
+        now, metrics, tier = time.monotonic(), self._service.metrics, self._caller.tier
+        if self._last_piece_at is None:
+            self._record.first_token_s = now - self._record.started_at
+            metrics.first_token.labels(tier=tier).observe(self._record.first_token_s)
+        else:
+            metrics.token_gap.labels(tier=tier).observe(now - self._last_piece_at)
+        self._last_piece_at = now
+
+    def _settle(self, charge: Charge) -> None:
+        """Also for answers that broke off: the tokens were made. One that never began costs nothing."""
+        record, generation, tokens = self._record, self._generation, self._tokens
+        record.input_tokens, record.output_tokens = tokens.input, tokens.output
+        record.replica, record.version = generation.replica, generation.version
+        record.replaced, record.continued = generation.replaced, generation.continued
+        record.continued_by = generation.continued_by
+        self._service.metrics.count_failovers(
+            replaced=generation.replaced, continued=generation.continued, continued_by=generation.continued_by
+        )
+        self._service.metrics.count_tokens(record)
+        if tokens.pieces or record.stop_reason:
+            read = tokens.input_tokens if tokens.input_tokens is not None else self._reservation.input_tokens
+            charge.settle(input_tokens=read, output_tokens=tokens.output)
+
+
+async def _with_pauses(events: AsyncGenerator[EngineEvent]) -> AsyncGenerator[EngineEvent | None]:
+    """The events, and None whenever nothing came that the caller can see: after HOLD_S at first, then every PING_S."""
+    loop = asyncio.get_running_loop()
+    due = loop.time() + HOLD_S
+    pending: asyncio.Future[EngineEvent] | None = None
+    async with aclosing(events):
+        try:
+            while True:
+                pending = pending or asyncio.ensure_future(anext(events))
+                await asyncio.wait({pending}, timeout=max(0.0, due - loop.time()))
+                if not pending.done():
+                    due = loop.time() + PING_S
+                    yield None
+                    continue
+                finished, pending = pending, None
+                try:
+                    event = finished.result()
+                except StopAsyncIteration:
+                    return
+                if isinstance(event, TextDelta | ToolJson):
+                    due = loop.time() + PING_S
+                yield event
+        finally:
+            if pending is not None:
+                pending.cancel()
+                await asyncio.gather(pending, return_exceptions=True)
+
+
+def _stream_head() -> dict[str, object]:
+    return dict(
+        response_head(
+            200,
+            {
+                "content-type": "text/event-stream; charset=utf-8",
+                "cache-control": "no-cache",
+                # Otherwise nginx collects the stream and delivers it at the end.
+                "x-accel-buffering": "no",
+            },
+        )
+    )
+
+
+def _part(frames: bytes) -> dict[str, object]:
+    return {"type": "http.response.body", "body": frames, "more_body": True}
