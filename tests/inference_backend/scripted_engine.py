@@ -153,6 +153,10 @@ class ScriptedEngine:
     def play(self, *steps: Step) -> None:
         self._scripts.append(list(steps))
 
+    def share_scripts_with(self, other: "ScriptedEngine") -> None:
+        """Whichever of them is asked first plays the next script."""
+        other._scripts = self._scripts
+
     def forget(self) -> None:
         """Scripts that were not played and what was seen so far."""
         self._scripts.clear()
