@@ -30,6 +30,18 @@ class TokenMetrics:
             registry=registry,
         )
         self._running = Gauge("inference_running", "Answers on replicas", ["model"], registry=registry)
+        self._slots = Gauge(
+            "inference_slots",
+            "Places of a replica: all, and those taken",
+            ["model", "replica", "state"],
+            registry=registry,
+        )
+        self._prefill = Gauge(
+            "inference_prefill_tokens",
+            "Prompt tokens that a replica is reading",
+            ["model", "replica"],
+            registry=registry,
+        )
         self._kv_used = Gauge(
             "inference_kv_used_ratio",
             "Share of the KV cache that answers hold or have reserved, where its size is known",
@@ -48,7 +60,8 @@ class TokenMetrics:
 
     def forget(self) -> None:
         """Before `show`, or replicas and models that are gone would stay."""
-        for gauge in (self._waiting, self._expected, self._running, self._kv_used, self._decode):
+        gauges = (self._waiting, self._expected, self._running, self._slots, self._prefill, self._kv_used, self._decode)
+        for gauge in gauges:
             gauge.clear()
 
     def show(self, model: str, pool: TokenPool) -> None:
@@ -59,6 +72,9 @@ class TokenMetrics:
             self._expected.labels(model=model, tier=tier).set(pool.expected_wait(tier))
         self._running.labels(model=model).set(state.running)
         for replica in state.replicas:
+            self._slots.labels(model=model, replica=replica.name, state="all").set(replica.slots)
+            self._slots.labels(model=model, replica=replica.name, state="taken").set(replica.running)
+            self._prefill.labels(model=model, replica=replica.name).set(replica.prefill_tokens)
             if replica.kv_tokens:
                 used = replica.kv_used / replica.kv_tokens
                 self._kv_used.labels(model=model, replica=replica.name).set(used)

@@ -100,6 +100,11 @@ class TokenPool:
                 lease.lost.set()
         self._pump()
 
+    @property
+    def held(self) -> int:
+        """Requests that are in here in any form, waiting or with a lease."""
+        return len(self._waiting) + len(self._leases)
+
     def running_on(self, name: str) -> int:
         """Leases held on it: a draining replica without any may be stopped."""
         return self._scheduler.running_on(name)
