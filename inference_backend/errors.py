@@ -15,6 +15,7 @@ BackendError
 |   +-- EngineUnavailableError
 |   +-- CapacityStartingError   it will be better in minutes, not in seconds
 |   +-- DeadlineExceededError   waited as long as it may
+|   +-- SafetyUnavailableError  it cannot be checked, and must be
 +-- KeyStoreError               keys cannot be checked, so nobody is let in
 +-- StoreDownError              what the processes share cannot be reached
 +-- DrainingError               this process is about to end
@@ -118,6 +119,11 @@ class CapacityStartingError(OverloadedError):
 
 class DeadlineExceededError(OverloadedError):
     code = "deadline"
+
+
+class SafetyUnavailableError(OverloadedError):
+    code = "safety_unavailable"
+    retry_after_s = 2
 
 
 class KeyStoreError(BackendError):

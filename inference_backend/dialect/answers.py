@@ -152,10 +152,18 @@ def _envelope(model: str) -> dict[str, Any]:
 
 
 def _stop_fields(stopped: Stopped | None) -> dict[str, Any]:
-    return {
+    fields: dict[str, Any] = {
         "stop_reason": _STOP_REASONS[stopped.reason] if stopped else None,
         "stop_sequence": stopped.sequence if stopped else None,
     }
+    if stopped and stopped.refusal:
+        refusal = stopped.refusal
+        fields["stop_details"] = {
+            "type": "refusal",
+            "category": refusal.category,
+            "explanation": refusal.explanation,
+        }
+    return fields
 
 
 def _new_block(event: TextDelta | ToolJson) -> dict[str, Any]:

@@ -43,9 +43,18 @@ class Usage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """Why an answer was refused, in words for the caller."""
+
+    category: str
+    explanation: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Stopped:
     reason: StopReason
     sequence: str | None = None
+    refusal: Refusal | None = None
 
 
 EngineEvent = Started | TextDelta | ToolJson | Usage | Stopped

@@ -233,8 +233,9 @@ class BatchPool(Generic[Input, Output]):
             self._timer = asyncio.get_running_loop().call_later(max(0.0, wakeup - now), self._ring)
 
     def _ring(self) -> None:
+        """One turn later: where the loop was held up, the answer that seems overdue is among what this turn brings."""
         self._timer, self._timer_at = None, math.inf
-        self._pump()
+        self._pump_soon()
 
     def _carry_out(self, decisions: "Decisions[Ticket[Input, Output]]") -> None:
         for ticket in decisions.expired:
