@@ -83,15 +83,16 @@ class OncePerKey:
             flight = self._open(request, produce)
         elif flight.request.fingerprint != request.fingerprint:
             raise self._refuse("conflict")
+        outcome: Outcome = "generated" if is_first else "replayed" if flight.is_whole else "joined"
         if not is_first:
-            self._count("joined")
+            self._count(outcome)
 
         def mark() -> list[tuple[bytes, bytes]]:
             return [REPLAYED] if flight.is_replay or not is_first else []
 
         async with self._calling(flight):
             await flight.recording.follow(send, mark)
-        return "replayed" if flight.is_replay else "generated" if is_first else "joined"
+        return "replayed" if flight.is_replay else outcome
 
     async def aclose(self) -> None:
         """Ends what still runs, and releases its keys. Whole answers have a moment to be written down."""

@@ -1,6 +1,7 @@
 """Real servers for tests: the backend under uvicorn in a thread, and the embedded engine in a process."""
 
 import contextlib
+import json
 import os
 import socket
 import subprocess
@@ -8,6 +9,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx2
 import uvicorn
@@ -65,6 +68,37 @@ def running_backend(settings: Settings, *, wait_for_ready: bool = True) -> Itera
     finally:
         server.should_exit = True
         thread.join(10)
+
+
+class ServiceProcess:
+    """`python -m inference_backend serve`, as an operator starts it."""
+
+    def __init__(self, log: Path, environment: dict[str, str]) -> None:
+        self._log = log
+        self.address = f"http://127.0.0.1:{(port := free_port())}"
+        with log.open("wb") as stream:
+            self.running = subprocess.Popen(
+                [sys.executable, "-m", "inference_backend", "serve", "--port", str(port)],
+                env={"PATH": os.environ["PATH"], **environment},
+                stderr=stream,
+            )
+
+    def request_lines(self, count: int) -> list[dict[str, Any]]:
+        """A line is written when its answer is on its way already."""
+
+        def found() -> list[dict[str, Any]]:
+            return [line for line in self.lines() if line["message"] == "request"]
+
+        wait_until(lambda: len(found()) >= count, within_s=5)
+        return found()
+
+    def lines(self) -> list[dict[str, Any]]:
+        # The last line may be half written.
+        return [json.loads(line) for line in self._log.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+    def kill(self) -> None:
+        self.running.kill()
+        self.running.wait(10)
 
 
 class EmbeddedEngine:

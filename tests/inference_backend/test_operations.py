@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from tests.inference_backend.conftest import settings_for
-from tests.inference_backend.running import SERVICE_KEY, answers, free_port, running_backend, wait_until
+from tests.inference_backend.running import SERVICE_KEY, ServiceProcess, answers, running_backend, wait_until
 from tests.inference_backend.scripted_engine import MODEL, Hang, ScriptedEngine, frame, text
 
 HEADERS = {"x-api-key": SERVICE_KEY, "anthropic-version": "2023-06-01"}
@@ -26,46 +26,19 @@ GOOD: dict[str, Any] = {
 }
 
 
-class Process:
-    """`python -m inference_backend serve`, as an operator starts it."""
-
-    def __init__(self, log: Path, environment: dict[str, str]) -> None:
-        self._log = log
-        self.address = f"http://127.0.0.1:{(port := free_port())}"
-        with log.open("wb") as stream:
-            self.running = subprocess.Popen(
-                [sys.executable, "-m", "inference_backend", "serve", "--port", str(port)],
-                env={"PATH": os.environ["PATH"], **environment},
-                stderr=stream,
-            )
-
-    def request_lines(self, count: int) -> list[dict[str, Any]]:
-        """A line is written when its answer is on its way already."""
-
-        def found() -> list[dict[str, Any]]:
-            return [line for line in self.lines() if line["message"] == "request"]
-
-        wait_until(lambda: len(found()) >= count, within_s=5)
-        return found()
-
-    def lines(self) -> list[dict[str, Any]]:
-        # The last line may be half written.
-        return [json.loads(line) for line in self._log.read_text().splitlines(keepends=True) if line.endswith("\n")]
-
-
-def start(engine: ScriptedEngine, log: Path) -> Process:
+def start(engine: ScriptedEngine, log: Path) -> ServiceProcess:
     environment = {
         "INFERENCE_ENGINE_URL": engine.url,
         "INFERENCE_ENGINE_MODEL": MODEL,
         "INFERENCE_SERVICE_KEY": SERVICE_KEY,
     }
-    started = Process(log, environment)
+    started = ServiceProcess(log, environment)
     wait_until(lambda: answers(f"{started.address}/readyz"))
     return started
 
 
 @pytest.fixture
-def process(engine: ScriptedEngine, tmp_path: Path) -> Iterator[Process]:
+def process(engine: ScriptedEngine, tmp_path: Path) -> Iterator[ServiceProcess]:
     started = start(engine, tmp_path / "log")
     yield started
     started.running.kill()
@@ -73,7 +46,7 @@ def process(engine: ScriptedEngine, tmp_path: Path) -> Iterator[Process]:
 
 
 def test_a_request_is_one_json_line_without_anything_private_and_sigterm_ends_the_process(
-    engine: ScriptedEngine, process: Process
+    engine: ScriptedEngine, process: ServiceProcess
 ) -> None:
     caller = HEADERS | {"x-playground-account": "0199-ada", "x-playground-tier": "free"}
 
