@@ -20,6 +20,7 @@ from inference_backend.keys import Caller
 from inference_backend.limits.quota import Charge
 from inference_backend.prompt_size import estimate_prompt_tokens
 from inference_backend.record import RequestRecord
+from inference_backend.safety.stages import Inspection
 from inference_backend.service import Service
 
 # An overload that shows within this time is a real 529, which clients retry; after it the caller has a 200.
@@ -61,12 +62,14 @@ class Answer:
         *,
         caller: Caller,
         reservation: Reservation,
+        inspection: Inspection | None,
     ) -> None:
         self._service = service
         self._record = record
         self._generation = generation
         self._caller = caller
         self._reservation = reservation
+        self._inspection = inspection
         self._tokens = TokenCount()
         self._last_piece_at: float | None = None
 
@@ -75,12 +78,12 @@ class Answer:
         async with (
             self._admitted(),
             self._service.in_flight.until_cut(),
-            aclosing(self._generation.events()) as events,
+            aclosing(self._events()) as events,
         ):
             async for event in events:
                 self._note(event)
                 collector.take(event)
-        await send_json(send, 200, collector.message())
+        await send_json(send, 200, collector.message(), self._headers())
         return True
 
     async def stream(self, send: Send) -> bool:
@@ -95,7 +98,7 @@ class Answer:
         try:
             async with (
                 self._service.in_flight.until_cut(),
-                aclosing(_with_pauses(self._generation.events())) as events,
+                aclosing(_with_pauses(self._events())) as events,
             ):
                 async for event in events:
                     frames = self._frames(event, writer)
@@ -103,7 +106,7 @@ class Answer:
                         continue
                     if not is_open:
                         is_open = True
-                        await send(_stream_head())
+                        await send(_stream_head(self._headers()))
                         frames = writer.start() + frames
                     await send(_part(frames))
         except BackendError as error:
@@ -113,6 +116,13 @@ class Answer:
             await send(_part(error_event(error, request_id=self._record.request_id)))
             return False
         return True
+
+    def _events(self) -> AsyncGenerator[EngineEvent]:
+        events = self._generation.events()
+        return self._inspection.guard(events) if self._inspection else events
+
+    def _headers(self) -> dict[str, str]:
+        return self._inspection.headers if self._inspection else {}
 
     @asynccontextmanager
     async def _admitted(self) -> AsyncIterator[None]:
@@ -195,7 +205,7 @@ async def _with_pauses(events: AsyncGenerator[EngineEvent]) -> AsyncGenerator[En
                 await asyncio.gather(pending, return_exceptions=True)
 
 
-def _stream_head() -> dict[str, object]:
+def _stream_head(headers: dict[str, str]) -> dict[str, object]:
     return dict(
         response_head(
             200,
@@ -204,6 +214,7 @@ def _stream_head() -> dict[str, object]:
                 "cache-control": "no-cache",
                 # Otherwise nginx collects the stream and delivers it at the end.
                 "x-accel-buffering": "no",
+                **headers,
             },
         )
     )

@@ -46,7 +46,7 @@ def build_app(settings: Settings) -> Starlette:
         routes=[
             Route("/v1/messages", CreateMessage(service), methods=["POST"]),
             Route("/v1/messages/count_tokens", CountTokens(service), methods=["POST"]),
-            Route("/v1/embeddings", CreateEmbeddings(keys=service.keys, models=service.embeddings), methods=["POST"]),
+            Route("/v1/embeddings", CreateEmbeddings(service), methods=["POST"]),
             Route("/v1/models", pages.list_models),
             Route("/v1/models/{model}", pages.show_model),
             Route("/openapi.json", pages.openapi),

@@ -61,7 +61,15 @@ class CreateMessage:
             stop_sequences=request.stop_sequences or (),
             on_failure=service.metrics.count_failure,
         )
-        return Answer(service, record, generation, caller=caller, reservation=reserve(wanted, model, caller))
+        safety = service.safety
+        return Answer(
+            service,
+            record,
+            generation,
+            caller=caller,
+            reservation=reserve(wanted, model, caller),
+            inspection=safety.open(wanted, tier=caller.tier, request_id=record.request_id) if safety else None,
+        )
 
     async def _answer(self, keyed: KeyedRequest | None, record: RequestRecord, send: Send, produce: Produce) -> None:
         if keyed is None:

@@ -9,6 +9,7 @@ from inference_backend.errors import BackendError
 from inference_backend.pools.batch_metrics import BatchMetrics
 from inference_backend.pools.token_metrics import TokenMetrics
 from inference_backend.record import CLIENT_GONE_STATUS, RequestRecord
+from inference_backend.safety.metrics import SafetyMetrics
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _LATENCY_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30, 60, 120)
@@ -61,6 +62,7 @@ class Metrics:
         )
         self.batch = BatchMetrics(self._registry)
         self.pools = TokenMetrics(self._registry)
+        self.safety = SafetyMetrics(self._registry)
 
     def count_failure(self, error: BackendError) -> None:
         self.engine_failures.labels(kind=error.code or type(error).__name__).inc()

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from inference_backend.dialect.embeddings import EmbeddingsRequest
 from inference_backend.dialect.schema import CountTokensRequest, MessagesRequest
 from inference_backend.dialect.versions import VERSIONS
 
@@ -69,6 +70,31 @@ _ANSWERS: dict[str, Any] = {
             "usage": _USAGE,
         },
     },
+    "EmbeddingList": {
+        "type": "object",
+        "required": ["object", "data", "model", "usage"],
+        "properties": {
+            "object": {"const": "list"},
+            "model": _STRING,
+            "usage": {
+                "type": "object",
+                "required": ["prompt_tokens", "total_tokens"],
+                "properties": {"prompt_tokens": _COUNT, "total_tokens": _COUNT},
+            },
+            "data": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["object", "index", "embedding"],
+                    "properties": {
+                        "object": {"const": "embedding"},
+                        "index": _COUNT,
+                        "embedding": {"oneOf": [_STRING, {"type": "array", "items": {"type": "number"}}]},
+                    },
+                },
+            },
+        },
+    },
     "TokenCount": {"type": "object", "required": ["input_tokens"], "properties": {"input_tokens": _COUNT}},
     "Model": {
         "type": "object",
@@ -123,7 +149,11 @@ _IDEMPOTENCY_KEY = {
 
 def build_document() -> dict[str, Any]:
     _, definitions = models_json_schema(
-        [(MessagesRequest, "validation"), (CountTokensRequest, "validation")],
+        [
+            (MessagesRequest, "validation"),
+            (CountTokensRequest, "validation"),
+            (EmbeddingsRequest, "validation"),
+        ],
         ref_template="#/components/schemas/{model}",
     )
     return {
@@ -158,6 +188,11 @@ def _paths() -> dict[str, Any]:
         "/v1/messages/count_tokens": {
             "post": _operation("count_tokens", takes="CountTokensRequest", gives=_json("TokenCount"))
         },
+        "/v1/embeddings": {
+            "post": _operation(
+                "create_embeddings", takes="EmbeddingsRequest", gives=_json("EmbeddingList"), parameters=[]
+            )
+        },
         "/v1/models": {"get": _operation("list_models", gives=_json("ModelList"))},
         "/v1/models/{model}": {
             "get": _operation("show_model", gives=_json("Model"), parameters=[_VERSION, model]),
@@ -170,7 +205,7 @@ def _operation(
 ) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": name,
-        "parameters": parameters or [_VERSION],
+        "parameters": [_VERSION] if parameters is None else parameters,
         "responses": {"200": {"description": "The answer.", "content": gives}} | _refusals(),
     }
     if takes:

@@ -21,6 +21,8 @@ from inference_backend.limits.quota import Limits
 from inference_backend.metrics import Metrics
 from inference_backend.pools.token_pool import TokenPool
 from inference_backend.record import RequestRecord
+from inference_backend.safety.service import open_safety
+from inference_backend.safety.stages import SafetyStages
 from inference_backend.scheduling.delay_gate import Band
 from inference_backend.scheduling.token import token_gate
 from inference_backend.settings import Settings
@@ -39,6 +41,8 @@ class Service:
     limits: Limits
     once: OncePerKey
     embeddings: EmbeddingModels
+    #: None where no policy is given: then nothing is inspected.
+    safety: SafetyStages | None
 
     async def greet(self, headers: Mapping[str, str], record: RequestRecord) -> tuple[Caller, ApiVersion]:
         """Version and key, before anything is read of the body. Raises RequestError or KeyStoreError."""
@@ -56,6 +60,8 @@ class Service:
 
     async def watch(self) -> None:
         """Keep the fleet, its configuration and the limits up to date, until cancelled."""
+        if self.safety:
+            self.safety.start()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.limits.watch())
             tasks.create_task(self.fleet.watch())
@@ -66,6 +72,8 @@ class Service:
         await self.once.aclose()
         await self.limits.aclose()
         await self.embeddings.aclose()
+        if self.safety:
+            await self.safety.aclose()
         await self.fleet.aclose()
         await self.keys.aclose()
         if self.store:
@@ -95,6 +103,7 @@ def build_service(settings: Settings) -> Service:
             SharedJournal(store) if store else LocalJournal(), process=process, count=metrics.count_idempotency
         ),
         embeddings=open_embeddings(settings, on_call=metrics.batch.observe),
+        safety=open_safety(settings.safety_policy, metrics=metrics.safety, on_call=metrics.batch.observe),
     )
 
 

@@ -47,6 +47,7 @@ class Settings:
     linger_s: float = 0.0
     #: Serve embeddings from the table in the `wordllama` wheel, beside those of a configuration file.
     embeds_by_table: bool = False
+    safety_policy: Path | None = None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":
@@ -84,6 +85,9 @@ class Settings:
             linger_s=_read_seconds(environment, "INFERENCE_LINGER_S", 0.0)
             if "INFERENCE_LINGER_S" in environment
             else 0.0,
+            safety_policy=Path(environment["INFERENCE_SAFETY_POLICY"])
+            if environment.get("INFERENCE_SAFETY_POLICY")
+            else None,
             embeds_by_table=_read_choice(environment, "INFERENCE_EMBEDDINGS", ("", "static")) == "static",
         )
 

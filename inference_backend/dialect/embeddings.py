@@ -28,7 +28,11 @@ class EmbeddingsRequest(Strict):
     """`user` is accepted and without effect: the key says who asks."""
 
     model: str
-    input: Annotated[list[str], Field(min_length=1, max_length=MAX_INPUTS), BeforeValidator(_no_tokens)]
+    input: Annotated[
+        list[str],
+        Field(min_length=1, max_length=MAX_INPUTS),
+        BeforeValidator(_no_tokens, json_schema_input_type=str | list[str]),
+    ]
     encoding_format: Encoding = "float"
     dimensions: Annotated[int, Field(ge=1)] | None = None
     user: str | None = None

@@ -68,6 +68,7 @@ class Inspection:
         self._own = stages.policy.tier(tier)
         self._request_id = request_id
         self._finding: Finding | None = None
+        self._is_input_checked = False
         self.verdict: Verdict = "pending"
 
     @property
@@ -77,6 +78,7 @@ class Inspection:
 
     async def check_input(self) -> None:
         """Raises BodyTooLargeError. What the rules refuse is answered by `guard`, without asking the engine."""
+        self._is_input_checked = True
         texts = _texts(self._request)
         limit = self._own.max_input_bytes
         if limit is not None and (size := sum(len(text.encode()) for text in texts)) > limit:
@@ -88,9 +90,12 @@ class Inspection:
     async def guard(self, events: AsyncGenerator[EngineEvent]) -> AsyncGenerator[EngineEvent]:
         """The events that may be seen. Where something is refused the engine is stopped, and Stopped says why.
 
-        Raises what `events` raises, and SafetyUnavailableError where nothing can be judged and the policy is `closed`.
+        Looks at the input first, unless `check_input` did. Raises what that and `events` raise, and
+        SafetyUnavailableError where nothing can be judged and the policy is `closed`.
         """
         async with aclosing(events):
+            if not self._is_input_checked:
+                await self.check_input()
             if self._finding:
                 yield self._refuse(self._finding)
                 return
