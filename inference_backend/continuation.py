@@ -12,7 +12,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
-from inference_backend.engines.protocol import EngineEvent, GenerationRequest, TextDelta, Turn, Usage
+from inference_backend.engines.protocol import EngineEvent, GenerationRequest, Started, TextDelta, Turn, Usage
 
 Way = Literal["replay", "prefill"]
 
@@ -37,8 +37,11 @@ class Transcript:
         self._boundaries: list[Boundary] = []
         self._length = 0
         self._counted: int | None = None
+        self.input_tokens: int | None = None
 
     def take(self, event: EngineEvent) -> None:
+        if isinstance(event, Started | Usage) and event.input_tokens is not None:
+            self.input_tokens = event.input_tokens
         match event:
             case TextDelta(text=text):
                 self._boundaries.append(Boundary(self._length, self.tokens))
@@ -73,19 +76,30 @@ class Transcript:
 class Resumption:
     """What to ask of the next replica. Its answer begins with `overlap`, which the caller has already.
 
-    `tokens_before` were written before the part that is asked for. `drop_white_space`: what white space the answer
-    begins with, the caller has already.
+    `tokens_before` were written before the part that is asked for. `knows_input`: the size of the prompt was told by
+    the first replica. `drop_white_space`: what white space the answer begins with, the caller has already.
     """
 
     request: GenerationRequest
     way: Way
     overlap: str = ""
     tokens_before: int = 0
+    knows_input: bool = False
     drop_white_space: bool = False
+
+    def corrected(self, usage: Usage, *, is_caught_up: bool) -> Usage:
+        """As if one replica had done it all: the text so far is output, not input."""
+        output, prompt = usage.output_tokens, usage.input_tokens
+        return Usage(
+            input_tokens=None if prompt is None or self.knows_input else max(0, prompt - self.tokens_before),
+            output_tokens=None if output is None or not is_caught_up else self.tokens_before + output,
+        )
 
 
 def resume_by_replay(request: GenerationRequest, transcript: Transcript) -> Resumption:
-    return Resumption(request=request, way="replay", overlap=transcript.text)
+    return Resumption(
+        request=request, way="replay", overlap=transcript.text, knows_input=transcript.input_tokens is not None
+    )
 
 
 def resume_by_prefill(request: GenerationRequest, transcript: Transcript) -> Resumption | None:
@@ -99,6 +113,7 @@ def resume_by_prefill(request: GenerationRequest, transcript: Transcript) -> Res
         way="prefill",
         overlap=text[boundary.length :],
         tokens_before=boundary.tokens,
+        knows_input=transcript.input_tokens is not None,
     )
 
 
@@ -111,6 +126,7 @@ def resume_sampled(request: GenerationRequest, transcript: Transcript) -> Resump
         request=_with_beginning(request, text.rstrip(), tokens=transcript.tokens),
         way="prefill",
         tokens_before=transcript.tokens,
+        knows_input=transcript.input_tokens is not None,
         drop_white_space=text != text.rstrip(),
     )
 

@@ -289,14 +289,13 @@ async def _spliced(events: AsyncGenerator[EngineEvent], resumption: Resumption) 
     async with aclosing(events):
         async for event in events:
             match event:
-                case Started():
-                    pass
+                case Started(input_tokens=tokens):
+                    yield resumption.corrected(Usage(input_tokens=tokens), is_caught_up=False)
                 case TextDelta(text=text):
                     if new := seam.feed(text):
                         yield TextDelta(text=new)
-                case Usage(output_tokens=tokens):
-                    if tokens is not None and seam.is_closed:
-                        yield Usage(output_tokens=resumption.tokens_before + tokens)
+                case Usage():
+                    yield resumption.corrected(event, is_caught_up=seam.is_closed)
                 case Stopped():
                     seam.finish()
                     yield event

@@ -16,7 +16,7 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -139,6 +139,8 @@ class ScriptedEngine:
     open_now: int = 0
     #: One line `begin PROMPT` and one `end PROMPT` per completion; it outlives the process.
     journal: Path | None = None
+    #: Called with the engine when it begins to play a script.
+    when_asked: Callable[["ScriptedEngine"], None] | None = None
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -178,7 +180,7 @@ class ScriptedEngine:
                 self._listener.shutdown(socket.SHUT_RDWR)
             self._listener.close()
         for connection in list(self._open):
-            _reset(connection)
+            reset(connection)
 
     def _accept(self, listener: socket.socket) -> None:
         while True:
@@ -219,6 +221,8 @@ class ScriptedEngine:
         asked = [message["content"] for message in body["messages"] if message["role"] == "user"]
         prompt = asked[-1] if asked else ""
         self.requests.append(body)
+        if self.when_asked:
+            self.when_asked(self)
         with self._counted(prompt):
             self._run(connection, self._script_for(prompt))
 
@@ -268,7 +272,7 @@ class ScriptedEngine:
             case End():
                 connection.sendall(b"0\r\n\r\n")
             case Reset():
-                _reset(connection)
+                reset(connection)
             case Hang():
                 connection.settimeout(HANG_S)
                 if connection.recv(1) == b"":
@@ -277,7 +281,7 @@ class ScriptedEngine:
                 connection.close()
 
 
-def _reset(connection: socket.socket) -> None:
+def reset(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         # The thread that reads from it would keep the descriptor alive.
