@@ -89,4 +89,5 @@ lock: $(VENV)/installed-dev
 	$(COMPILE) -o requirements.txt requirements.in
 	$(COMPILE) -o requirements-embedded.txt requirements-embedded.in
 	cat requirements-model.in >> requirements-embedded.txt
+	$(COMPILE) -o requirements-safety.txt requirements-safety.in
 	$(COMPILE) -o requirements-dev.txt requirements-dev.in

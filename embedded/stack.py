@@ -230,7 +230,12 @@ def add_backend(stack: Stack) -> None:
         "INFERENCE_API_KEY": key,
         "INFERENCE_SERVICE_KEY": key,
     }
-    environment = {**stack.child_environment, "PYTHONPATH": str(application.ROOT)}
+    # An empty INFERENCE_EMBEDDINGS serves none.
+    environment = {
+        "INFERENCE_EMBEDDINGS": "static",
+        **stack.child_environment,
+        "PYTHONPATH": str(application.ROOT),
+    }
     stack.services.append(
         model.backend(host="127.0.0.1", port=port, environment=environment, after=stack.started("valkey"))
     )
