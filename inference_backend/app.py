@@ -21,6 +21,8 @@ from inference_backend.openapi import build_document
 from inference_backend.record import record_of
 from inference_backend.service import Service, build_service
 from inference_backend.settings import Settings
+from inference_backend.status.history import History
+from inference_backend.status.page import StatusPage
 
 
 def build_app(settings: Settings) -> Starlette:
@@ -30,15 +32,17 @@ def build_app(settings: Settings) -> Starlette:
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         watcher = asyncio.create_task(service.watch())
+        sampler = asyncio.create_task(history.watch())
         service.embeddings.start()
         try:
             yield
         finally:
             watcher.cancel()
-            await asyncio.gather(watcher, return_exceptions=True)
+            sampler.cancel()
+            await asyncio.gather(watcher, sampler, return_exceptions=True)
             await service.aclose()
 
-    pages = Pages(service)
+    pages, history = Pages(service), History(service)
     app = Starlette(
         lifespan=lifespan,
         exception_handlers={HTTPException: _pass_on},
@@ -53,6 +57,7 @@ def build_app(settings: Settings) -> Starlette:
             Route("/healthz", pages.healthz),
             Route("/readyz", pages.readyz),
             Route("/metrics", pages.metrics),
+            *StatusPage(service, history).routes(),
         ],
     )
     app.state.service = service

@@ -14,7 +14,7 @@ from inference_backend.record import CLIENT_GONE_STATUS, RequestRecord, open_rec
 
 logger = logging.getLogger(__name__)
 
-QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
+QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics", "/status", "/status.json"})
 
 
 class RequestEnvelope:

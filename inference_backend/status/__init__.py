@@ -1,0 +1,1 @@
+"""The live status page: what an operator without Grafana looks at."""
