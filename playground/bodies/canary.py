@@ -65,7 +65,7 @@ def check(bucket: Bucket) -> None:
             "the keys, and that the bucket exists."
         ) from error
     try:
-        problems = list(_problems(bucket, key))
+        problems = list(_problems(bucket, s3, key))
     except httpx2.HTTPError as error:
         where = bucket.public_endpoint_url or "S3"
         raise BucketRefused(
@@ -78,13 +78,14 @@ def check(bucket: Bucket) -> None:
         raise BucketRefused("\n".join(problems))
 
 
-def _problems(bucket: Bucket, key: str) -> Iterator[str]:
+def _problems(bucket: Bucket, s3: S3Client, key: str) -> Iterator[str]:
     signer = _client(bucket, bucket.public_endpoint_url)
     short = _signed_get(signer, bucket, key, SHORT_S)
     signed_at = time.monotonic()
     with httpx2.Client(timeout=TIMEOUT_S) as http:
         yield from _fresh_address_works(http, _signed_get(signer, bucket, key, 60))
         yield from _wrong_body_is_refused(http, signer, bucket, f"{key}-upload")
+        yield from _wrong_part_is_refused(http, s3, signer, bucket, f"{key}-upload")
         yield from _browsers_may_upload(http, signer, bucket, f"{key}-upload")
         time.sleep(max(0.0, signed_at + EXPIRED_AFTER_S - time.monotonic()))
         yield from _expired_address_is_refused(http, short)
@@ -109,6 +110,32 @@ def _wrong_body_is_refused(http: httpx2.Client, signer: S3Client, bucket: Bucket
             "Texts could be swapped during upload. Use a store that checks it (AWS S3, SeaweedFS 4, recent MinIO), "
             "or remove a proxy that drops the header."
         )
+
+
+def _wrong_part_is_refused(
+    http: httpx2.Client, s3: S3Client, signer: S3Client, bucket: Bucket, key: str
+) -> Iterator[str]:
+    """Large texts are sent in parts, each bound to its hash as a whole object is."""
+    try:
+        begun = s3.create_multipart_upload(Bucket=bucket.name, Key=key, ChecksumAlgorithm="SHA256")["UploadId"]
+    except (BotoCoreError, ClientError) as error:
+        yield f"The bucket takes no multipart uploads with SHA-256 ({error}). Large texts need a store that does."
+        return
+    try:
+        part = {"Bucket": bucket.name, "Key": key, "UploadId": begun, "PartNumber": 1, "ContentLength": len(BODY)}
+        signed = {**part, "ChecksumSHA256": _digest()}
+        url = signer.generate_presigned_url("upload_part", Params=signed, ExpiresIn=60)
+        headers = {"x-amz-checksum-sha256": _digest()}
+        if http.put(url, headers=headers, content=OTHER_BODY).is_success:
+            yield (
+                "A part of an upload whose bytes do not match the signed x-amz-checksum-sha256 was accepted. Use a "
+                "store that checks it, or remove a proxy that drops the header."
+            )
+        right = http.put(url, headers=headers, content=BODY)
+        if not right.is_success:
+            yield f"A part of an upload is refused ({right.status_code}) though it is as announced: large texts fail."
+    finally:
+        s3.abort_multipart_upload(Bucket=bucket.name, Key=key, UploadId=begun)
 
 
 def _browsers_may_upload(http: httpx2.Client, signer: S3Client, bucket: Bucket, key: str) -> Iterator[str]:
@@ -142,7 +169,7 @@ def _signed_get(signer: S3Client, bucket: Bucket, key: str, seconds: int) -> str
 
 
 def _signed_put(signer: S3Client, bucket: Bucket, key: str) -> tuple[str, dict[str, str]]:
-    digest = base64.b64encode(hashlib.sha256(BODY).digest()).decode()
+    digest = _digest()
     parameters = {
         "Bucket": bucket.name,
         "Key": key,
@@ -152,6 +179,10 @@ def _signed_put(signer: S3Client, bucket: Bucket, key: str) -> tuple[str, dict[s
     }
     url = signer.generate_presigned_url("put_object", Params=parameters, ExpiresIn=60)
     return url, {"content-type": "text/plain", "x-amz-checksum-sha256": digest}
+
+
+def _digest() -> str:
+    return base64.b64encode(hashlib.sha256(BODY).digest()).decode()
 
 
 def _client(bucket: Bucket, endpoint_url: str | None) -> S3Client:

@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
-EXPIRY, HASHES, CORS = "expiry", "hashes", "cors"
+EXPIRY, HASHES, CORS, PARTS, MULTIPART = "expiry", "hashes", "cors", "parts", "multipart"
+BEGUN = b"<InitiateMultipartUploadResult><UploadId>begun</UploadId></InitiateMultipartUploadResult>"
 
 
 class LaxStore(ThreadingHTTPServer):
@@ -37,7 +38,8 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length", 0)))
         signed = self.headers.get("x-amz-checksum-sha256")
         digest = base64.b64encode(hashlib.sha256(body).digest()).decode()
-        if signed and signed != digest and HASHES not in self.server.broken:
+        unchecked = PARTS if "partNumber=" in self.path else HASHES
+        if signed and signed != digest and unchecked not in self.server.broken:
             self.answer(400)
             return
         self.server.objects[urlsplit(self.path).path] = body
@@ -49,6 +51,9 @@ class Handler(BaseHTTPRequestHandler):
             return
         body = self.server.objects.get(urlsplit(self.path).path)
         self.answer(404 if body is None else 200, body or b"")
+
+    def do_POST(self) -> None:
+        self.answer(501) if MULTIPART in self.server.broken else self.answer(200, BEGUN)
 
     def do_DELETE(self) -> None:
         self.server.objects.pop(urlsplit(self.path).path, None)

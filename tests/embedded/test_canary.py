@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from playground.bodies.canary import Bucket, BucketRefused, check
-from tests.embedded.lax_store import CORS, EXPIRY, HASHES, lax_store
+from tests.embedded.lax_store import CORS, EXPIRY, HASHES, MULTIPART, PARTS, lax_store
 
 ORIGIN = "http://127.0.0.1:8000"
 
@@ -56,7 +56,13 @@ def test_a_store_that_keeps_every_promise_passes() -> None:
 
 @pytest.mark.parametrize(
     ("broken", "said"),
-    [(EXPIRY, "still works after it expired"), (HASHES, "x-amz-checksum-sha256"), (CORS, "PUBLIC_URL")],
+    [
+        (EXPIRY, "still works after it expired"),
+        (HASHES, "An upload whose bytes do not match the signed x-amz-checksum-sha256"),
+        (PARTS, "A part of an upload whose bytes do not match the signed x-amz-checksum-sha256"),
+        (MULTIPART, "takes no multipart uploads"),
+        (CORS, "PUBLIC_URL"),
+    ],
 )
 def test_a_store_that_breaks_a_promise_is_refused_and_cleaned_up(broken: str, said: str) -> None:
     with lax_store(broken) as store:
