@@ -17,7 +17,8 @@ STATIC_MODEL = "wordllama-l2-supercat-256"
 
 
 class EmbeddingConfiguration(Table):
-    """One model. `workers`: calls at a time. `call_ms`: what one call takes; `timeout_ms`: when it is taken for lost.
+    """One model. `workers`: calls at a time, on each of the `urls` where there are several servers. `call_ms`: what
+    one call takes; `timeout_ms`: when it is taken for lost.
 
     `delay_ms`: for each tier, the expected wait up to which everybody and from which nobody is admitted. A model of
     the kind `static` has no such gate: its calls take no time worth refusing anybody for.
@@ -26,6 +27,7 @@ class EmbeddingConfiguration(Table):
     id: Name
     engine: Kind
     url: str = ""
+    urls: tuple[str, ...] = ()
     model: Name | None = None
     api_key_env: Name | None = None
     api_key: str | None = Field(default=None, repr=False)
@@ -44,10 +46,7 @@ class EmbeddingConfiguration(Table):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.engine == "openai":
-            read_engine_url(self.url, place="url")
-        elif self.url:
-            raise ValueError(f"an engine of the kind {self.engine} has no url")
+        self._check_addresses()
         if self.faults and self.engine != "simulated":
             raise ValueError("only a simulated engine has faults")
         if self.timeout_ms is not None and self.timeout_ms <= self.call_ms:
@@ -55,6 +54,20 @@ class EmbeddingConfiguration(Table):
         self.bands()
         self.script()
         return self
+
+    def _check_addresses(self) -> None:
+        if self.engine != "openai" and self.addresses:
+            raise ValueError(f"an engine of the kind {self.engine} has no url")
+        if self.engine == "openai" and not self.addresses:
+            raise ValueError("an engine of the kind openai needs url or urls")
+        if len(set(self.addresses)) != len(self.addresses):
+            raise ValueError("urls has an address twice")
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Without the suffix of an API. Raises SettingsError."""
+        given = ((self.url,) if self.url else ()) + self.urls
+        return tuple(read_engine_url(url, place="url") for url in given)
 
     @property
     def timeout_s(self) -> float:

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from inference_backend.configuration_file import ConfigurationFile
@@ -17,6 +17,8 @@ from inference_backend.scheduling.batch import BatchScheduler
 from inference_backend.scheduling.delay_gate import DelayGate
 from inference_backend.settings import Settings
 from inference_backend.tiers import Tier
+
+CONNECT_S = 2.0
 
 #: Called with the model, inputs, seconds and the outcome of each call.
 CallObserver = Callable[[str, int, float, str], None]
@@ -104,7 +106,7 @@ def _pool(one: EmbeddingConfiguration, on_call: CallObserver) -> BatchPool[str, 
     )
     return BatchPool(
         scheduler,
-        {f"{one.engine}-{number}": _worker(one) for number in range(one.workers)},
+        dict(_workers(one)),
         watchdog_s=one.timeout_s,
         name=one.id,
         max_waiting=one.max_waiting,
@@ -112,11 +114,17 @@ def _pool(one: EmbeddingConfiguration, on_call: CallObserver) -> BatchPool[str, 
     )
 
 
-def _worker(one: EmbeddingConfiguration) -> BatchWorker[str, Embedding]:
-    match one.engine:
-        case "static":
-            return static_table()
-        case "simulated":
-            return SimulatedCall(call_s=one.call_ms / 1000, max_size=one.max_size, faults=one.script())
-        case "openai":
-            return EmbeddingsServer(url=one.url, model=one.model or one.id, api_key=one.api_key, connect_s=2.0)
+def _workers(one: EmbeddingConfiguration) -> Iterator[tuple[str, BatchWorker[str, Embedding]]]:
+    for number in range(one.workers):
+        match one.engine:
+            case "static":
+                yield f"static-{number}", static_table()
+            case "simulated":
+                device = SimulatedCall(call_s=one.call_ms / 1000, max_size=one.max_size, faults=one.script())
+                yield f"simulated-{number}", device
+            case "openai":
+                for url in one.addresses:
+                    server = EmbeddingsServer(
+                        url=url, model=one.model or one.id, api_key=one.api_key, connect_s=CONNECT_S
+                    )
+                    yield f"{url} {number}", server
