@@ -7,19 +7,24 @@ import re
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 import boto3
 import httpx2
+import psycopg
 import pytest
 from botocore.config import Config
-from playwright.sync_api import CDPSession, Locator, Page, Request, Route, expect
+from celery import Celery
+from playwright.sync_api import Browser, CDPSession, Locator, Page, Request, Route, StorageState, expect
 
-from tests.browser.conftest import Complaints
+from tests.browser.conftest import ARGUMENTS, Complaints, find_chromium
 from tests.browser.large_texts import MB, many_lines, read_text
 from tests.browser.workbench import Workbench
 from tests.services_plugin import Instance
+
+if TYPE_CHECKING:
+    from types_boto3_s3 import S3Client
 
 MEBIBYTE = 1024 * 1024
 PART_BYTES = 8 * MEBIBYTE
@@ -140,10 +145,9 @@ def test_a_reload_with_the_same_file_goes_on_where_it_was(
     assert read_text(api, bench.prompt_id, 2) == DATA
 
 
-def short_lived(live_stack: Instance, part: dict[str, Any]) -> dict[str, Any]:
-    """The same part with an address that the store takes for a second."""
+def s3(live_stack: Instance) -> S3Client:
     known = live_stack.environment
-    signer = boto3.client(
+    return boto3.client(
         "s3",
         endpoint_url=known["S3_ENDPOINT_URL"],
         aws_access_key_id=known["S3_ACCESS_KEY_ID"],
@@ -151,6 +155,10 @@ def short_lived(live_stack: Instance, part: dict[str, Any]) -> dict[str, Any]:
         region_name=known["S3_REGION"],
         config=Config(signature_version="s3v4", s3={"addressing_style": "path"}),
     )
+
+
+def short_lived(live_stack: Instance, part: dict[str, Any]) -> dict[str, Any]:
+    """The same part with an address that the store takes for a second."""
     where = urlsplit(part["url"])
     bucket, key = where.path.removeprefix("/").split("/", 1)
     asked = {
@@ -161,7 +169,7 @@ def short_lived(live_stack: Instance, part: dict[str, Any]) -> dict[str, Any]:
         "ContentLength": part["size"],
         "ChecksumSHA256": part["headers"]["x-amz-checksum-sha256"],
     }
-    return {**part, "url": signer.generate_presigned_url("upload_part", Params=asked, ExpiresIn=1)}
+    return {**part, "url": s3(live_stack).generate_presigned_url("upload_part", Params=asked, ExpiresIn=1)}
 
 
 def test_an_address_that_really_expired_is_replaced(
@@ -230,3 +238,39 @@ def test_a_cancelled_file_leaves_the_text_and_can_be_sent_again(
     card = attach(page, file)
     expect(card).to_contain_text(re.compile(r"24 MB · \d"), timeout=LOADED_MS)
     assert sorted(sent.arrived) == [1, 2, 3]
+
+
+def unfinished(live_stack: Instance, prompt: str) -> list[str]:
+    """Names of what the store still awaits in parts for a prompt."""
+    known = live_stack.environment
+    answer = s3(live_stack).list_multipart_uploads(Bucket=known["S3_BUCKET"], Prefix=f"staging/{prompt}/")
+    return [each["UploadId"] for each in answer.get("Uploads", [])]
+
+
+def test_a_browser_closed_in_the_middle_leaves_an_upload_that_expires_with_its_parts(
+    chromium: Browser,
+    live_stack: Instance,
+    session: StorageState,
+    make_prompt: Callable[..., str],
+    api: httpx2.Client,
+    file: Path,
+) -> None:
+    prompt = make_prompt("before")
+    browser = chromium.browser_type.launch(executable_path=find_chromium(), args=ARGUMENTS)
+    page = browser.new_context(base_url=live_stack.base_url, storage_state=session).new_page()
+    network = page.context.new_cdp_session(page)
+    network.send("Network.emulateNetworkConditions", SLOW)
+    Workbench(page).open(prompt)
+    wait_for(page, attach(page, file), 0.4)
+    browser.close()
+    assert len(unfinished(live_stack, prompt)) == 1
+    assert len(api.get(f"prompts/{prompt}/versions").json()["results"]) == 1
+    with psycopg.connect(live_stack.environment["DATABASE_URL"]) as database:
+        later = "UPDATE playground_upload SET expires_at = now() - interval '2 hours' WHERE prompt_id = %s RETURNING id"
+        (upload,) = database.execute(later, [prompt]).fetchone() or ("",)
+    Celery(broker=live_stack.environment["REDIS_URL"]).send_task("playground.tasks.expire_uploads", queue="upkeep")
+    deadline = time.monotonic() + 60
+    while unfinished(live_stack, prompt):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert api.get(f"uploads/{upload}").json()["error"]["code"] == "expired"

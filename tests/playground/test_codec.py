@@ -51,6 +51,22 @@ def test_any_bytes_survive_a_delta_against_any_base(text: bytes, base: bytes) ->
     assert decoded(codec.encode_delta(text, base), base) == text
 
 
+@settings(max_examples=30)
+@given(st.binary(max_size=3000), st.binary(min_size=codec.MIN_BASE_BYTES, max_size=3000))
+def test_any_bytes_survive_a_thorough_encoding(text: bytes, base: bytes) -> None:
+    assert decoded(codec.encode_snapshot(text, thorough=True)) == text
+    assert decoded(codec.encode_delta(text, base, thorough=True), base) == text
+
+
+def test_a_thorough_encoding_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = prose(400_000)
+    whole, half = text[:300_000], text[:150_000] + text[250_000:]
+    assert len(codec.encode_snapshot(whole, thorough=True).data) < 0.95 * len(codec.encode_snapshot(whole).data)
+    assert len(codec.encode_delta(half, whole, thorough=True).data) < 0.95 * len(codec.encode_delta(half, whole).data)
+    monkeypatch.setattr(codec, "LONG_BYTES", 1000)
+    assert len(codec.encode_snapshot(whole, thorough=True).data) < len(codec.encode_snapshot(whole).data)
+
+
 def test_four_bytes_changed_in_20_mb_cost_less_than_16_kib() -> None:
     """The ordinary dictionary API silently stores a full copy here."""
     base = prose(20 * 1024 * 1024)

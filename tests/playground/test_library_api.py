@@ -158,7 +158,7 @@ def test_a_version_is_forked_into_a_new_prompt(owner_api: APIClient, prompt: Pro
     copy = Version.objects.get(prompt_id=made["prompt"]["id"])
     assert copy.message == "Forked from Greeting, version 2"
     assert (copy.digest, freezing.thaw(copy)) == (second.digest, freezing.thaw(second))
-    assert set(Body.objects.filter(prompt=copy.prompt).values_list("depth", flat=True)) == {0}
+    assert set(Body.objects.filter(prompt=copy.prompt).values_list("base", flat=True)) == {None}
     assert owner_api.get(f"{URL}/{copy.prompt_id}/versions/main").status_code == 200
 
 

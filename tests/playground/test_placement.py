@@ -11,8 +11,8 @@ from playground.bodies.placement import Base
 lengths = st.integers(0, 70_000_000)
 
 
-def base(depth: int, stored: int = 1000, used: int = 0) -> Base[str]:
-    return Base(key=f"b{depth}", depth=depth, stored_length=stored, used=used)
+def base(depth: int, stored: int = 1000, used: int = 0, cost_us: float = 0) -> Base[str]:
+    return Base(key=f"b{depth}", depth=depth, cost_us=cost_us, stored_length=stored, used=used)
 
 
 @given(lengths)
@@ -62,6 +62,25 @@ def test_what_fits_stays_inside_the_budget(stored: int, used: int, delta: int, w
     at = base(1, stored, used)
     if placement.fits(at, delta, whole_length=whole):
         assert used + delta <= 3 * max(stored, 512, whole // 512)
+
+
+@given(
+    st.lists(st.floats(0, 12_000), min_size=1, max_size=25).map(sorted),
+    st.integers(0, 1_500_000),
+    st.integers(1, 3000),
+)
+def test_what_is_placed_is_read_within_the_limit(costs: list[float], length: int, delta: int) -> None:
+    path = [base(depth, cost_us=cost) for depth, cost in enumerate(costs)]
+    placed = placement.place(path, length, measure=lambda at: delta)
+    in_time = [each for each in path if placement.is_quick(each, byte_length=length, delta_length=delta)]
+    fitting = [each for each in in_time if placement.fits(each, delta, whole_length=1000)]
+    assert (placed.base if placed else None) == (fitting[-1] if fitting else None)
+
+
+def test_a_fetched_rewrite_costs_what_many_small_edits_do() -> None:
+    small = placement.step_us(byte_length=1_000_000, stored_length=200)
+    rewrite = placement.step_us(byte_length=1_000_000, stored_length=150_000)
+    assert 5 < rewrite / small < 20
 
 
 def test_a_rewrite_is_stored_whole() -> None:

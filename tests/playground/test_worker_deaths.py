@@ -184,7 +184,7 @@ def test_a_worker_killed_between_the_object_and_its_row_leaves_an_orphan_that_th
 
 
 def kill_store(store: Instance) -> int:
-    """Its process, now dead; the supervisor starts another. One that died in its first seconds would soon be given up."""
+    """Its process, now dead; another is started. One that died in its first seconds would soon be given up."""
     process = psutil.Process(store.pid("seaweedfs"))
     wait_until(lambda: time.time() - process.create_time() > SETTLED_S)
     process.kill()
