@@ -40,7 +40,8 @@ class SharedStore:
             timeout=TIMEOUT_S,
             socket_timeout=TIMEOUT_S,
             socket_connect_timeout=TIMEOUT_S,
-            retry=Retry(NoBackoff(), 1),
+            # A step whose answer came too late has happened: a second time it would take twice.
+            retry=Retry(NoBackoff(), 0),
         )
         self._client: redis.asyncio.Redis = redis.asyncio.Redis(connection_pool=self._pool)
         self._scripts: dict[str, Any] = {}

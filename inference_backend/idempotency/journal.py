@@ -139,7 +139,7 @@ if stored[1] then
     return {'done', redis.call('HGET', KEYS[1], 'head'), redis.call('HGET', KEYS[1], 'body')}
   end
   if stored[2] == 'too_large' then return {'too_large'} end
-  if stored[2] == 'in_flight' and tonumber(stored[4]) > now then return {'busy'} end
+  if stored[2] == 'in_flight' and tonumber(stored[4]) > now and stored[3] ~= ARGV[2] then return {'busy'} end
 end
 open(ARGV[1], ARGV[2], now + tonumber(ARGV[3]), ARGV[4])
 redis.call('HINCRBY', KEYS[1], 'attempts', 1)

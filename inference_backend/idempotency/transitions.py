@@ -39,7 +39,7 @@ def claim(
     match entry.state:
         case "done" | "too_large":
             return entry.state, entry
-        case "in_flight" if entry.lease_until > now:
+        case "in_flight" if entry.lease_until > now and entry.fence != fence:
             return "busy", entry
         case _:
             return "claimed", replace(
