@@ -7,11 +7,11 @@ import math
 import sys
 from pathlib import Path
 
-from inference_backend.simulation import scenarios
+from inference_backend.simulation import scenarios, token_scenarios
 from inference_backend.simulation.report import Figures, Scenario, compare, table
 
 #: Where scenarios are found: each module has a tuple SCENARIOS.
-REGISTRY: tuple[Scenario, ...] = (*scenarios.SCENARIOS,)
+REGISTRY: tuple[Scenario, ...] = (*scenarios.SCENARIOS, *token_scenarios.SCENARIOS)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -93,7 +93,7 @@ class TierState:
         self.fraction = 1.0
         self.is_closed = False
         self.overloaded_since: float | None = None
-        self.reserve = 1.0
+        self.reserve = 0.0
         self.refilled_at: float | None = None
 
 
@@ -132,6 +132,9 @@ class DelayGate:
         """More capacity is on its way and expected then; None: none is."""
         self._ready_at = ready_at
 
+    def band(self, tier: Tier) -> Band:
+        return self._bands[tier]
+
     def fraction(self, tier: Tier) -> float:
         """Share of the tier's callers that was admitted by delay at its last arrival, 0 to 1."""
         return self._states[tier].fraction
@@ -147,7 +150,7 @@ class DelayGate:
         if math.isinf(delay_s):
             return self._refuse(tier, "no_capacity", delay_s, now)
         state, band = self._states[tier], self._bands[tier]
-        standing_s = state.minimum.add(delay_s, now, max(self._window_s, 2 * interval_s))
+        standing_s = state.minimum.add(delay_s, now, max(self._window_s, 2 * interval_s)) - interval_s
         fraction = self._tighten(state, band, standing_s, now)
         if delay_s > 2 * band.high_s + interval_s:
             fraction = 0.0
@@ -175,7 +178,8 @@ class DelayGate:
         earned = self._floor if capacity is None else (now - since) * self._floor * capacity
         state.refilled_at = now
         state.reserve = min(1.0, state.reserve + earned)
-        if state.reserve < 1.0:
+        # Ten tenths are less than one in floating point.
+        if state.reserve < 1.0 - 1e-9:
             return False
         state.reserve = 0.0
         return True

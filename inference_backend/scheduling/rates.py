@@ -81,11 +81,9 @@ class ServiceRates:
     def place_s(self, prompt_tokens: float, output_tokens: float) -> float:
         return prompt_tokens * self.prefill.s_per_token + output_tokens * self.decode.s_per_token
 
-    def least_prefill_s(self, prompt_tokens: int) -> float:
-        """Sooner than this no first token can be hoped for; 0 while nothing was measured."""
-        if not self.prefill.is_measured:
-            return 0.0
-        return prompt_tokens * self.prefill.s_per_token / OUTLIER_FACTOR
+    def prefill_s(self, prompt_tokens: int) -> float:
+        """From its start to its first token; 0 while nothing was measured."""
+        return prompt_tokens * self.prefill.s_per_token if self.prefill.is_measured else 0.0
 
     def note_output(self, tokens: int) -> None:
         self._answers += 1

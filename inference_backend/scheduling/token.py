@@ -137,8 +137,9 @@ class TokenScheduler:
         output_tokens = self.rates.expected_output(work.max_tokens)
         cost_s = self.rates.place_s(work.prompt_tokens, output_tokens)
         self.rates.note_offered(work.tier, cost_s, now)
-        latest_start = work.deadline - self.rates.least_prefill_s(work.prompt_tokens) - TICK_S
-        self._line.add(work, output_tokens=output_tokens, cost_s=cost_s, latest_start=latest_start, now=now)
+        self._line.add(
+            work, output_tokens=output_tokens, cost_s=cost_s, latest_start=self._latest_start(work, now), now=now
+        )
         return None
 
     def poll(self, now: float) -> Decisions:
@@ -216,6 +217,15 @@ class TokenScheduler:
             ),
         )
 
+    def _latest_start(self, work: Work, now: float) -> float:
+        """Later, behind half a portion of other prompts, its first token would miss the deadline.
+
+        At least half of its time is given to the queue: a measured rate that is far too low must not keep work out for
+        which a place is free, or it would never be corrected.
+        """
+        prefill_s = self.rates.prefill_s(work.prompt_tokens + self._policy.prefill_portion // 2)
+        return work.deadline - min(prefill_s, (work.deadline - now) / 2) - TICK_S
+
     def _refuse(self, work: Work, now: float) -> Refusal | None:
         tier = work.tier
         if not any(name not in work.avoid and not budget.is_draining for name, budget in self._replicas.items()):
@@ -225,14 +235,18 @@ class TokenScheduler:
         if work.resumed:
             return None
         wait_s = self.expected_wait(tier, now)
-        own_wait_s = self._wait_s(tier, self._line.tiers[tier].share_ahead_of(work.key), now)
         if len(self._line) >= self._policy.most_waiting:
             return Refusal(tier=tier, code="overloaded", retry_after_s=FULL_RETRY_S, delay_s=wait_s)
         if self._gate is None:
             return None
+        share = self._line.tiers[tier].share_ahead_of(work.key)
+        own_wait_s = self._wait_s(tier, share, now)
         if now + own_wait_s > work.deadline:
             retry_s = min(LONGEST_RETRY_S, max(1, math.ceil(own_wait_s)))
             return Refusal(tier=tier, code="deadline", retry_after_s=retry_s, delay_s=own_wait_s)
+        if share < 1.0 and own_wait_s <= self._gate.band(tier).low_s:
+            # The line is long because of others, and fair: this one passes them, and must not pay for them here.
+            return None
         interval_s = self._mean_place_s() / self._places(tier)
         return self._gate.admit(tier, delay_s=wait_s, now=now, capacity=1 / interval_s, interval_s=interval_s)
 
@@ -281,15 +295,17 @@ class TokenScheduler:
             if other.passed >= self._policy.most_passed:
                 self._hold_replica(other.work)
         budget, uncached_tokens = choice
-        self._line.take(entry, now)
-        self._release_hold(entry.work.id)
+        work = entry.work
+        cost_s = self.rates.place_s(work.prompt_tokens, self.rates.expected_output(work.max_tokens))
+        self._line.take(entry, cost_s=cost_s, now=now)
+        self._release_hold(work.id)
         self._starts += 1
         budget.last_start = self._starts
-        self._running[entry.work.id] = budget.start(
-            entry.work, uncached_tokens=uncached_tokens, output_tokens=entry.output_tokens, now=now
+        self._running[work.id] = budget.start(
+            work, uncached_tokens=uncached_tokens, output_tokens=entry.output_tokens, now=now
         )
         self._refresh(budget)
-        return entry.work, budget.name
+        return work, budget.name
 
     def _open_tiers(self) -> list[Tier]:
         replicas = self._open.values()

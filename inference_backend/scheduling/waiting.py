@@ -77,11 +77,17 @@ class TierLine:
         return len(self.arrivals) + len(self.resumed)
 
     def share_ahead_of(self, key: str) -> float:
-        """Which part of all that waits would be served before a new request of this key, about; 0 to 1."""
+        """How much is served before a new request of this key, as a multiple of all that waits here now.
+
+        Of each key that waits: as much as this one is ahead of virtual time, and one request. Above 1 for a key that
+        takes more than its share: the others go first also with what is still to come.
+        """
+        if not self.arrivals or self.cost_s <= 0.0:
+            return 0.0
         flow = self._flows.get(key)
         tag = flow.start_tag + flow.cost_s if flow else self._ahead.get(key, self._virtual)
-        ahead_s = (tag - self._virtual) * len(self._flows)
-        return min(1.0, ahead_s / self.cost_s) if ahead_s > 0.0 and self.cost_s > 0.0 else 0.0
+        mean_s = self.cost_s / len(self)
+        return len(self._flows) * (max(0.0, tag - self._virtual) + mean_s) / self.cost_s
 
     def add(self, entry: Entry) -> None:
         work = entry.work
@@ -109,15 +115,18 @@ class TierLine:
                 self._retire(flow)
         self._settle()
 
-    def take(self, entry: Entry) -> None:
-        """It is served: its key pays, and virtual time moves on if it was that key's turn."""
+    def take(self, entry: Entry, cost_s: float) -> None:
+        """It is served: its key pays, and virtual time moves on if it was that key's turn.
+
+        `cost_s` is what it is thought to cost now: estimates change while work waits, and all keys pay by the same one.
+        """
         self._forget(entry)
         if entry.work.resumed:
             return
         flow = self._flows[entry.work.key]
         if self._heap and self._heap[0][2] is flow:
             self._virtual = max(self._virtual, flow.start_tag)
-        flow.start_tag = max(self._virtual, flow.start_tag) + entry.cost_s
+        flow.start_tag = max(self._virtual, flow.start_tag) + cost_s
         flow.remove(entry)
         if flow.entries:
             self._push(flow)
@@ -210,12 +219,12 @@ class WaitingLine:
         self.tiers[entry.work.tier].remove(entry)
         return entry.work
 
-    def take(self, entry: Entry, now: float) -> None:
+    def take(self, entry: Entry, *, cost_s: float, now: float) -> None:
         """It starts: not before those that expire, so ask for these first."""
         del self._entries[entry.work.id]
         self._expiry.discard(entry.work.id, entry.latest_start)
         self._since_aged = 1 if entry is self._oldest_aged(now) else self._since_aged + 1
-        self.tiers[entry.work.tier].take(entry)
+        self.tiers[entry.work.tier].take(entry, cost_s)
 
     def pop_expired(self, now: float) -> list[Work]:
         """At most TICK_S after their latest start."""

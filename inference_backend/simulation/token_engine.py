@@ -54,6 +54,7 @@ class Answer:
     prefix: tuple[int, ...]
     written: int = 0
     next_chunk: int = 0
+    is_inside: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,7 +101,13 @@ class TokenEngine:
             return
         answer = self._reading.pop(answer_id, None) or self._writing.pop(answer_id, None)
         if answer is not None:
+            answer.is_inside = False
             self.blocks_used -= answer.blocks
+
+    def written(self, answer_id: str) -> int:
+        """Tokens of an unfinished answer so far."""
+        answer = self._writing.get(answer_id)
+        return answer.written if answer else 0
 
     def begin_step(self) -> float | None:
         """Seconds until its end; None while there is nothing to do."""
@@ -118,10 +125,11 @@ class TokenEngine:
     def end_step(self) -> StepOutcome:
         outcome = StepOutcome(first=[], more=[], finished=[])
         for answer in self._stepping:
-            if answer.id in self._writing:
+            if answer.is_inside:
                 answer.written += 1
                 outcome.more.append(answer.id)
-                self._end_if_done(answer, outcome)
+                if answer.written >= answer.output_tokens:
+                    self._end(answer, outcome)
         for answer in [answer for answer in self._reading.values() if answer.next_chunk]:
             answer.unread -= answer.next_chunk
             answer.next_chunk = 0
@@ -131,7 +139,8 @@ class TokenEngine:
                 self._prefix.remember(answer.prefix)
                 answer.written = 1
                 outcome.first.append(answer.id)
-                self._end_if_done(answer, outcome)
+                if answer.written >= answer.output_tokens:
+                    self._end(answer, outcome)
         return outcome
 
     def _admit(self) -> None:
@@ -146,8 +155,6 @@ class TokenEngine:
             self.blocks_used += answer.blocks
             self._reading[answer.id] = answer
 
-    def _end_if_done(self, answer: Answer, outcome: StepOutcome) -> None:
-        if answer.written >= answer.output_tokens:
-            del self._writing[answer.id]
-            self.blocks_used -= answer.blocks
-            outcome.finished.append(answer.id)
+    def _end(self, answer: Answer, outcome: StepOutcome) -> None:
+        self.remove(answer.id)
+        outcome.finished.append(answer.id)

@@ -68,7 +68,7 @@ class RoundRobin:
 
 @dataclass(kw_only=True, slots=True)
 class Progress:
-    """One request: its work now (another one after its replica died), where, and how far it has come."""
+    """One request: its work now (another one after its replica died), where, and how many tokens came before that."""
 
     request: Request
     work: Work
@@ -108,6 +108,7 @@ class TokenPoolSimulation:
         self._cost = cost
         self._survives_loss = survives_loss
         self._engines: dict[str, TokenEngine] = {}
+        self._dead: dict[str, TokenEngine] = {}
         self._busy: set[str] = set()
         self._events: list[tuple[float, int, str, str]] = []
         self._order = count()
@@ -218,11 +219,11 @@ class TokenPoolSimulation:
         if kind == "step" and name in self._busy:
             self._end_step(name)
         elif kind == "die":
-            self._engines.pop(name, None)
+            self._dead[name] = self._engines.pop(name)
             self._busy.discard(name)
         elif kind == "gone":
             for work in self._scheduler.remove_replica(name, self.now):
-                self._lose(self._progress.pop(work.id))
+                self._lose(self._progress.pop(work.id), self._dead[name])
         elif kind == "join":
             self._join(name)
 
@@ -259,8 +260,6 @@ class TokenPoolSimulation:
         outcome = self._engines[name].end_step()
         for work_id in outcome.first:
             self._note_first_token(self._progress[work_id])
-        for work_id in outcome.more:
-            self._progress[work_id].written += 1
         written = len(outcome.first) + len(outcome.more)
         self.ends.output_tokens += written
         second = int(self.now)
@@ -268,11 +267,10 @@ class TokenPoolSimulation:
         for work_id in outcome.finished:
             progress = self._progress.pop(work_id)
             self.ends.finished[progress.request.tier] += 1
-            self._scheduler.finish(work_id, progress.written, self.now)
+            self._scheduler.finish(work_id, progress.request.output_tokens - progress.written, self.now)
         self._begin_step(name)
 
     def _note_first_token(self, progress: Progress) -> None:
-        progress.written += 1
         self._scheduler.first_token(progress.work.id, self.now)
         if progress.first_token_at is not None:
             return
@@ -282,10 +280,11 @@ class TokenPoolSimulation:
         self.ends.by_key.setdefault(request.key, []).append(self.now - request.at)
         self.ends.late[request.tier] += self.now > request.at + request.patience_s
 
-    def _lose(self, progress: Progress) -> None:
+    def _lose(self, progress: Progress, engine: TokenEngine) -> None:
         if not self._survives_loss:
             self.ends.failed[progress.request.tier] += 1
             return
+        progress.written += engine.written(progress.work.id)
         self.ends.continued += progress.first_token_at is not None
         progress.work = replace(
             progress.work,

@@ -255,13 +255,23 @@ def test_work_is_given_up_in_time_and_never_started_late() -> None:
 
 
 def test_work_whose_prompt_takes_longer_than_it_has_left_is_given_up_before_its_deadline() -> None:
-    scheduler = scheduler_with(slots=2)
+    scheduler = scheduler_with(prefill_portion=500)
     scheduler.submit(work(0, prompt_tokens=1000), 0.0)
     scheduler.poll(0.0)
     scheduler.first_token("0", 4.0)
-    scheduler.finish("0", 10, 5.0)
-    scheduler.submit(work(1, at=5.0, prompt_tokens=10_000, patience=6.0), 5.0)
-    assert [expired.id for expired in scheduler.poll(5.0).expired] == ["1"]
+    scheduler.submit(work(1, at=5.0, prompt_tokens=1000, patience=10.0), 5.0)
+    assert scheduler.poll(9.9).expired == []
+    assert [expired.id for expired in scheduler.poll(10.0).expired] == ["1"]
+
+
+def test_work_starts_at_once_where_a_place_is_free_however_slow_the_engine_was() -> None:
+    scheduler = scheduler_with()
+    scheduler.submit(work(0, prompt_tokens=10), 0.0)
+    scheduler.poll(0.0)
+    scheduler.first_token("0", 100.0)
+    scheduler.finish("0", 10, 101.0)
+    scheduler.submit(work(1, at=101.0, prompt_tokens=1000, patience=10.0), 101.0)
+    assert started(scheduler, 101.0) == ["1"]
 
 
 def test_a_long_prompt_waits_while_others_are_read_but_is_let_in_alone() -> None:
