@@ -17,6 +17,8 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"
 Digest = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Seconds = Annotated[float, Field(gt=0, lt=86_400)]
+# A name that no file can have as a key: a secret in the file is refused like any other unknown key.
+Secret = Annotated[str | None, Field(repr=False, validation_alias="\0")]
 SHOWN_ERRORS = 3
 
 
@@ -57,7 +59,7 @@ class ReplicaConfiguration(EngineTable):
 
     name: Name
     url: str = ""
-    api_key: str | None = Field(default=None, repr=False)
+    api_key: Secret = None
 
     @model_validator(mode="after")
     def _check_url(self) -> Self:
@@ -74,7 +76,7 @@ class DnsConfiguration(EngineTable):
     host: Name
     port: Annotated[int, Field(ge=1, le=65_535)]
     every_s: Seconds = 10.0
-    api_key: str | None = Field(default=None, repr=False)
+    api_key: Secret = None
 
     @model_validator(mode="after")
     def _check_kind(self) -> Self:
@@ -92,10 +94,9 @@ class DnsConfiguration(EngineTable):
             kv_tokens=self.kv_tokens,
             digest=self.digest,
             api_key_env=self.api_key_env,
-            api_key=self.api_key,
             ready_in_s=self.ready_in_s,
             options=self.options,
-        )
+        ).model_copy(update={"api_key": self.api_key})
 
 
 class TimeoutsTable(Table):
@@ -186,8 +187,7 @@ def single_model(settings: Settings) -> ModelConfiguration:
                     name="engine",
                     engine=settings.engine_kind,
                     url=settings.engine_url,
-                    api_key=settings.engine_api_key,
-                ),
+                ).model_copy(update={"api_key": settings.engine_api_key}),
             ),
         )
     except ValidationError as error:

@@ -1,0 +1,321 @@
+"""The configuration file: what it may say, and what happens when it changes while the service runs."""
+
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import httpx2
+import pytest
+
+from inference_backend.configuration_file import ConfigurationFile
+from inference_backend.fleet.configuration import read_models
+from inference_backend.settings import Settings, SettingsError, Timeouts
+from tests.inference_backend.conftest import sdk
+from tests.inference_backend.declared import HEADERS, Declared, in_state, replicas, scripted_engines
+from tests.inference_backend.running import SERVICE_KEY, answers, free_port, running_backend, wait_until
+from tests.inference_backend.scripted_engine import (
+    DONE,
+    MODEL,
+    End,
+    Pause,
+    Refuse,
+    ScriptedEngine,
+    finish,
+    text,
+    usage,
+    whole,
+)
+
+ONE = """
+[[models]]
+id = "m"
+[[models.replicas]]
+name = "a"
+engine = "llama_cpp"
+url = "http://127.0.0.1:8081/v1"
+"""
+DNS = '[[models]]\nid = "m"\n[[models.dns]]\nhost = "engines"\nport = 8000\nengine = "vllm"\n'
+
+
+@pytest.fixture
+def engines() -> Iterator[list[ScriptedEngine]]:
+    with scripted_engines(3) as running:
+        yield running
+
+
+def read(content: str, **environment: str) -> Any:
+    return read_models(tomllib.loads(content), environment)
+
+
+# --- what it may say ---
+
+
+def test_what_is_left_out_has_a_default() -> None:
+    [model] = read(ONE)
+    assert (model.tiers, model.digest, model.notice) == (("free", "pro", "internal"), None, "")
+    assert model.timeouts_over(Timeouts()) == Timeouts()
+
+
+def test_timeouts_of_a_model_replace_those_of_the_environment() -> None:
+    [model] = read(ONE.replace('id = "m"', 'id = "m"\ntimeouts = {total_s = 5}'))
+    assert model.timeouts_over(Timeouts(queue_s=7.0)) == Timeouts(queue_s=7.0, total_s=5.0)
+
+
+def test_the_key_of_an_engine_comes_from_the_variable_that_is_named() -> None:
+    [model] = read(ONE + 'api_key_env = "ENGINE_KEY"', ENGINE_KEY="secret-of-the-engine")
+    assert model.replicas[0].api_key == "secret-of-the-engine"
+    [model] = read(DNS + 'api_key_env = "ENGINE_KEY"', ENGINE_KEY="secret-of-the-engine")
+    assert model.dns[0].replica_at("10.0.0.7").api_key == "secret-of-the-engine"
+    assert "secret-of-the-engine" not in repr(model)
+
+
+def test_every_address_of_a_name_becomes_a_replica_with_the_keys_of_its_entry() -> None:
+    [model] = read(DNS + 'slots = 64\ndigest = "sha256:x"\n')
+    [entry] = model.dns
+    assert entry.replica_at("10.0.0.7").url == "http://10.0.0.7:8000"
+    assert entry.replica_at("fd00::7").url == "http://[fd00::7]:8000"
+    assert (entry.replica_at("10.0.0.7").slots, entry.replica_at("10.0.0.7").digest) == (64, "sha256:x")
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ("", "models"),
+        ('[[models]]\nid = "m"\n', "models.0.*replicas"),
+        (ONE.replace('id = "m"', 'id = ""'), "models.0.id"),
+        (ONE.replace('id = "m"', 'id = "m"\ncolour = 1'), "models.0.colour"),
+        (ONE.replace('id = "m"', 'id = "m"\ntiers = ["gold"]'), "models.0.tiers"),
+        (ONE.replace('id = "m"', 'id = "m"\ntiers = []'), "models.0.*tiers"),
+        (ONE.replace('id = "m"', 'id = "m"\ntimeouts = {total_s = 0}'), "models.0.timeouts.total_s"),
+        (ONE + "slots = 0", "models.0.replicas.0.slots"),
+        (ONE + 'api_key = "secret-in-the-file"', "models.0.replicas.0.*api_key"),
+        (ONE + 'api_key_env = "MISSING"', "MISSING"),
+        (ONE.replace("llama_cpp", "abacus"), "models.0.replicas.0.*llama_cpp, vllm"),
+        (ONE.replace("http:", "ftp:"), "models.0.replicas.0.*url"),
+        (ONE.replace("llama_cpp", "scripted"), "models.0.replicas.0.*no url"),
+        (ONE + ONE, "two entries with the id 'm'"),
+        (ONE + ONE.split("\n", 3)[3], "models.0.*two entries named 'a'"),
+        (DNS.replace("8000", "0"), "models.0.dns.0.port"),
+        (DNS.replace("vllm", "simulated"), "models.0.dns.0.*no address"),
+    ],
+)
+def test_a_mistake_is_refused_with_its_place(content: str, place: str) -> None:
+    with pytest.raises(SettingsError, match=place) as raised:
+        read(content)
+    assert "secret-in-the-file" not in str(raised.value)
+
+
+@pytest.mark.parametrize("content", ["[[models", "\xff", None])
+def test_a_file_that_is_no_toml_or_is_not_there_stops_the_start(tmp_path: Path, content: str | None) -> None:
+    path = tmp_path / "inference.toml"
+    if content is not None:
+        path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(SettingsError, match=r"inference\.toml"):
+        ConfigurationFile(path)
+
+
+def test_a_wrong_option_of_an_engine_in_the_process_stops_the_start(tmp_path: Path) -> None:
+    declared = Declared(tmp_path / "inference.toml")
+    declared.write_text(
+        '[[models]]\nid = "m"\n[[models.replicas]]\nname = "a"\nengine = "scripted"\noptions = {context = 0}\n'
+    )
+    with pytest.raises(SettingsError, match="context"), running_backend(declared.settings):
+        pass
+
+
+# --- a change takes effect as a whole or not at all ---
+
+
+def test_a_mistake_in_one_section_keeps_every_section_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "inference.toml"
+    path.write_text("a = 1\nb = 1\n")
+    file = ConfigurationFile(path)
+    applied: list[tuple[str, int]] = []
+
+    def section(name: str) -> int:
+        def check(document: Any) -> int:
+            if document[name] > 5:
+                raise SettingsError(f"{name} is too large")
+            return int(document[name])
+
+        return file.add_section(check, lambda value: applied.append((name, value)))
+
+    assert (section("a"), section("b")) == (1, 1)
+    assert not file.reload(b"a = 2\nb = 9\n")
+    assert not file.reload(b"a = \n")
+    assert (applied, file.document) == ([], {"a": 1, "b": 1})
+    assert file.reload(b"a = 2\nb = 3\n")
+    assert applied == [("a", 2), ("b", 3)]
+
+
+# --- while the service runs ---
+
+
+def create(address: str, model: str = MODEL) -> str:
+    with sdk(address) as client:
+        message: anthropic.types.Message = client.messages.create(
+            model=model, max_tokens=50, messages=[{"role": "user", "content": "hi"}]
+        )
+        [block] = message.content
+        assert block.type == "text"
+        return block.text
+
+
+def test_a_replica_is_added_without_a_restart(engines: list[ScriptedEngine], tmp_path: Path) -> None:
+    declared = Declared(tmp_path / "inference.toml").add("a", engines[0]).write()
+    with declared.served() as address:
+        declared.add("b", engines[1]).write()
+        wait_until(lambda: in_state(address, "ready") == {"a", "b"})
+        for _ in range(6):
+            create(address)
+    assert all(engine.requests for engine in engines[:2])
+
+
+def test_a_removed_replica_finishes_its_answer_and_is_forgotten(engines: list[ScriptedEngine], tmp_path: Path) -> None:
+    declared = Declared(tmp_path / "inference.toml").add("a", engines[0]).write()
+    body = {"model": MODEL, "max_tokens": 100, "stream": True, "messages": [{"role": "user", "content": "hi"}]}
+    with declared.served() as address:
+        pauses = [step for _ in range(60) for step in (text(" word"), Pause(0.1))]
+        engines[0].play(*pauses, finish(), usage(5, 60), DONE, End())
+        with httpx2.stream(
+            "POST", f"{address}/v1/messages", json=body, headers=HEADERS, trust_env=False, timeout=30
+        ) as response:
+            lines = response.iter_lines()
+            while "content_block_delta" not in next(lines):
+                pass
+            declared.add("b", engines[1]).write()
+            wait_until(lambda: "b" in in_state(address, "ready"))
+            del declared.replicas["a"]
+            declared.write()
+            wait_until(lambda: in_state(address, "draining") == {"a"})
+            assert create(address) == "Hello there"
+            rest = "\n".join(lines)
+        assert rest.count(" word") == 60
+        wait_until(lambda: set(replicas(address)) == {"b"}, within_s=5)
+    assert len(engines[0].requests) == 1
+    assert len(engines[1].requests) == 1
+
+
+def test_a_replica_that_does_not_finish_in_time_is_cut_off(engines: list[ScriptedEngine], tmp_path: Path) -> None:
+    declared = Declared(tmp_path / "inference.toml", drain_s=0.5).add("a", engines[0]).write()
+    body = {
+        "model": MODEL,
+        "max_tokens": 100,
+        "temperature": 0,
+        "stream": True,
+        "messages": [{"role": "user", "content": "hi"}],
+    }
+    with declared.served() as address:
+        engines[0].play(*(step for _ in range(90) for step in (text(" word"), Pause(0.1))))
+        with httpx2.stream(
+            "POST", f"{address}/v1/messages", json=body, headers=HEADERS, trust_env=False, timeout=30
+        ) as response:
+            lines = response.iter_lines()
+            while "content_block_delta" not in next(lines):
+                pass
+            engines[0].play(*whole(" word" * 100))
+            declared.add("b", engines[1]).write()
+            wait_until(lambda: "b" in in_state(address, "ready"))
+            del declared.replicas["a"]
+            declared.write()
+            rest = "\n".join(lines)
+        assert "message_stop" in rest, "a greedy answer goes on with another replica"
+        wait_until(lambda: set(replicas(address)) == {"b"}, within_s=5)
+
+
+def test_a_changed_replica_is_kept_until_its_successor_is_verified(
+    engines: list[ScriptedEngine], tmp_path: Path
+) -> None:
+    engines[1].golden_answer = [Refuse(500)]
+    declared = Declared(tmp_path / "inference.toml").add("a", engines[0]).write()
+    with declared.served() as address:
+        declared.add("a", engines[1]).write()
+        wait_until(lambda: "status 500" in replicas(address).get("a~2", {"reason": ""})["reason"])
+        assert create(address) == "Hello there"
+        engines[1].golden_answer = whole("Paris.")
+        wait_until(lambda: set(replicas(address)) == {"a~2"} == in_state(address, "ready"), within_s=5)
+        create(address)
+    assert [len(engine.requests) for engine in engines] == [1, 1, 0]
+
+
+def test_a_broken_file_is_refused_and_the_old_fleet_stays(engines: list[ScriptedEngine], tmp_path: Path) -> None:
+    declared = Declared(tmp_path / "inference.toml").add("a", engines[0]).write()
+    with declared.served() as address:
+        for broken in ("[[models", 'x = "y"', declared.path.read_text() + "wrong = 1\n"):
+            declared.write_text(broken)
+            with pytest.raises(TimeoutError):
+                wait_until(lambda: set(replicas(address)) != {"a"}, within_s=1.5)
+            assert create(address) == "Hello there"
+        declared.add("b", engines[1]).write()
+        wait_until(lambda: in_state(address, "ready") == {"a", "b"})
+
+
+def test_models_come_and_go(engines: list[ScriptedEngine], tmp_path: Path) -> None:
+    engines[1].models = ["second"]
+    first = Declared(tmp_path / "inference.toml").add("a", engines[0]).write()
+    one = first.path.read_text()
+    second = Declared(tmp_path / "second.toml", id="second").add("b", engines[1]).write().path.read_text()
+    with first.served() as address:
+        first.write_text(one + second)
+        wait_until(lambda: in_state(address, "ready") == {"a", "b"})
+        assert create(address, "second") == "Hello there"
+        with sdk(address) as client:
+            assert [model.id for model in client.models.list()] == [MODEL, "second"]
+        first.write_text(one)
+        wait_until(lambda: set(replicas(address)) == {"a"})
+        with pytest.raises(anthropic.NotFoundError):
+            create(address, "second")
+
+
+def test_a_model_that_is_not_for_a_tier_is_refused_to_it(engines: list[ScriptedEngine], tmp_path: Path) -> None:
+    declared = Declared(tmp_path / "inference.toml", tiers=["free", "pro"]).add("a", engines[0]).write()
+    with declared.served() as address, pytest.raises(anthropic.PermissionDeniedError, match="not available"):
+        create(address)
+
+
+def test_a_hangup_reads_the_file_again(engines: list[ScriptedEngine], tmp_path: Path) -> None:
+    declared = Declared(tmp_path / "inference.toml").add("a", engines[0]).write()
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    log = tmp_path / "log"
+    environment = {"INFERENCE_CONFIG": str(declared.path), "INFERENCE_SERVICE_KEY": SERVICE_KEY, "REDIS_URL": ""}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "inference_backend", "serve", "--port", str(port)],
+            env={**os.environ, **environment},
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        wait_until(lambda: answers(f"{address}/readyz"))
+        # The content is the same, so only the signal can be what makes it say so.
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "configuration read again" in log.read_text())
+        declared.write_text("[[models")
+        wait_until(lambda: "configuration refused" in log.read_text())
+        assert answers(f"{address}/readyz")
+    finally:
+        process.terminate()
+        process.wait(15)
+
+
+def test_without_a_file_the_variables_describe_one_model_on_one_engine(engines: list[ScriptedEngine]) -> None:
+    settings = Settings.from_environment(
+        {
+            "INFERENCE_ENGINE_URL": engines[0].url,
+            "INFERENCE_ENGINE_MODEL": MODEL,
+            "INFERENCE_ENGINE_NOTICE": "small",
+            "INFERENCE_SERVICE_KEY": SERVICE_KEY,
+        }
+    )
+    with running_backend(settings) as address:
+        assert create(address) == "Hello there"
+        with sdk(address) as client:
+            [model] = client.models.list()
+        assert (model.id, model.model_extra and model.model_extra["notice"]) == (MODEL, "small")
