@@ -22,6 +22,12 @@ class Metrics:
         self.requests = Counter(
             "inference_requests", "Requests answered", ["path", "status", "tier"], registry=self._registry
         )
+        self.errors = Counter(
+            "inference_errors",
+            "Requests that ended in an error, also within a stream, by its code",
+            ["code", "status", "tier"],
+            registry=self._registry,
+        )
         self.first_token = Histogram(
             "inference_first_token_seconds",
             "From arrival to the first piece of the answer",
@@ -90,6 +96,8 @@ class Metrics:
         """`path` is one of the routes, never the text that the caller sent."""
         tier = record.tier or "none"
         self.requests.labels(path=path, status=str(record.status or 0), tier=tier).inc()
+        if record.error:
+            self.errors.labels(code=record.error, status=str(record.status or 0), tier=tier).inc()
         if record.status == CLIENT_GONE_STATUS:
             self.client_disconnects.inc()
         self._add_tokens(record)
@@ -105,6 +113,16 @@ class Metrics:
             self.tokens.labels(direction="input", tier=tier).inc(record.input_tokens)
         if record.output_tokens:
             self.tokens.labels(direction="output", tier=tier).inc(record.output_tokens)
+
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Every metric as it is printed, with its labels."""
+        # The client knows labels only of its collectors, and those only by this attribute.
+        collectors = self._registry._collector_to_names
+        return {
+            family.name + ("_total" if family.type == "counter" else ""): tuple(getattr(collector, "_labelnames", ()))
+            for collector in collectors
+            for family in collector.collect()
+        }
 
     def render(self) -> bytes:
         return generate_latest(self._registry)
