@@ -133,10 +133,13 @@ class ScriptedEngine:
     golden_answer: list[Step] = field(default_factory=lambda: whole("Paris."))
     requests: list[dict[str, Any]] = field(default_factory=list)
     caller_left: threading.Event = field(default_factory=threading.Event)
+    host: str = "127.0.0.1"
     port: int = 0
     scripts: Scripts = field(default_factory=dict)
     generations: collections.Counter[str] = field(default_factory=collections.Counter)
     open_now: int = 0
+    #: Bytes of answers that the caller's side has taken so far.
+    sent_bytes: int = 0
     #: One line `begin PROMPT` and one `end PROMPT` per completion; it outlives the process.
     journal: Path | None = None
     #: Called with the engine when it begins to play a script.
@@ -150,7 +153,7 @@ class ScriptedEngine:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host}:{self.port}"
 
     def play(self, *steps: Step) -> None:
         self._scripts.append(list(steps))
@@ -164,10 +167,11 @@ class ScriptedEngine:
         self._scripts.clear()
         self.requests.clear()
         self.generations.clear()
+        self.sent_bytes = 0
         self.caller_left.clear()
 
     def start(self) -> None:
-        listener = socket.create_server(("127.0.0.1", self.port), backlog=256)
+        listener = socket.create_server((self.host, self.port), backlog=256)
         self.port = listener.getsockname()[1]
         self._listener = listener
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
@@ -267,6 +271,7 @@ class ScriptedEngine:
         match step:
             case Send(data=data):
                 connection.sendall(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+                self.sent_bytes += len(data)
             case Pause(seconds=seconds):
                 time.sleep(seconds)
             case End():
