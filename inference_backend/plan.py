@@ -1,4 +1,4 @@
-"""`python -m inference_backend plan`: how many GPUs a rate of fixed batch calls needs, and what each count feels like."""
+"""`python -m inference_backend plan`: how many GPUs a rate of fixed batch calls needs, and what is felt of each."""
 
 import argparse
 import math

@@ -15,6 +15,8 @@ Item = TypeVar("Item", bound=Hashable)
 
 MOST_ATTEMPTS = 2
 FAILURES_TO_QUARANTINE = 3
+# In intervals: how close full batches may follow each other when few workers are idle.
+CLOSEST = 0.9
 # In calls (call_s). How far sends may run ahead of the pace while there is little to do: each of them is missing later,
 # when traffic rises all at once.
 LARGEST_LEAD = 0.3
@@ -99,7 +101,7 @@ class BatchScheduler(Generic[Item]):
 
     Sends are paced: `healthy` workers can begin `healthy / call_s` calls a second, and if these are evenly spaced
     nobody waits longer than `call_s / healthy`. A batch goes out when a worker is idle and a full batch waits; or that
-    interval has passed since the last one (a longer one while the idle workers have to last until the next is free);
+    interval has passed since the last one (a longer one where the idle workers have to last until the next is free);
     or there are fewer items than workers, so that batching gains nothing. How many may go out at once for the last
     reason is limited: workers that have just been sent single items together are missing together when traffic rises,
     and come back together ever after.
@@ -140,9 +142,9 @@ class BatchScheduler(Generic[Item]):
         self._resting: dict[str, float] = {}
         self._flights: OrderedDict[int, Flight[Item]] = OrderedDict()
         self._healthy = 0
-        self._last_send = 0.0
+        self._last_send = -math.inf
         # Where the last send would be, had all been spaced evenly: how far the sends are ahead of the pace.
-        self._paced_until = 0.0
+        self._paced_until = -math.inf
         self._next_id = 1
         self._lost: list[Batch[Item]] = []
         self._given_up: list[Item] = []
@@ -210,10 +212,8 @@ class BatchScheduler(Generic[Item]):
         if refusal := self._refuse(tier, now, deadline):
             self._refused[tier] += 1
             return refusal
-        entry = Entry(item, tier, now)
-        if deadline is not None:
-            entry.expires_at = deadline - self.call_s
-            self._wheel.add(item, entry.expires_at)
+        entry = Entry(item, tier, now, math.inf if deadline is None else deadline - self.call_s)
+        self._wheel.add(item, entry.expires_at)
         self._entries[item] = entry
         self._queue.append(entry)
         return None
@@ -304,8 +304,7 @@ class BatchScheduler(Generic[Item]):
                 continue
             if entry.attempts < MOST_ATTEMPTS:
                 again.append(entry)
-                if entry.expires_at < math.inf:
-                    self._wheel.add(entry.item, entry.expires_at)
+                self._wheel.add(entry.item, entry.expires_at)
             else:
                 del self._entries[entry.item]
                 given_up.append(entry.item)
@@ -336,9 +335,11 @@ class BatchScheduler(Generic[Item]):
 
     def next_wakeup(self, now: float) -> float | None:
         """When `poll` has something to do at the latest, if nothing else happens; None: never."""
-        times: list[float] = list(self._resting.values()) if self._resting else []
-        if self._idle and len(self._queue):
-            times.append(max(now, self._send_at(now)))
+        times: list[float] = []
+        if len(self._queue):
+            times.extend(self._resting.values())
+            if self._idle:
+                times.append(max(now, self._send_at(now)))
         if self._flights:
             times.append(next(iter(self._flights.values())).lost_at)
         if (expiry := self._wheel.next_at()) is not None:
@@ -350,8 +351,12 @@ class BatchScheduler(Generic[Item]):
         interval_s = self.call_s / self._healthy
         if len(self._idle) == 1 and (lost_at := self._imminent_loss(now, interval_s)) is not None:
             return lost_at
-        if len(self._queue) >= self.max_size:
+        if self._queue.has_second_attempts:
             return now
+        if len(self._queue) >= self.max_size:
+            # Workers that become free together would stay together; held apart once, they come back apart.
+            is_scarce = len(self._idle) <= self._healthy / 4
+            return self._last_send + CLOSEST * interval_s if is_scarce else now
         if self._energy_window_s is not None:
             oldest = self._queue.oldest_arrival()
             return now if oldest is None else oldest + self._energy_window_s
@@ -361,15 +366,16 @@ class BatchScheduler(Generic[Item]):
             len(self._idle) > 1 or next_free - now <= max(interval_s, LONGEST_HOLE * self.call_s)
         ):
             return min(self._last_send + interval_s, self._paced_until - LARGEST_LEAD * self.call_s)
-        spread_s = (next_free - self._last_send) / (len(self._idle) + 1)
-        return self._last_send + max(interval_s, spread_s)
+        if next_free > now:
+            interval_s = max(interval_s, (next_free - self._last_send) / (len(self._idle) + 1))
+        return self._last_send + interval_s
 
     def _next_free(self, now: float) -> float:
-        """When the next busy worker is due to be free. Overdue calls, which come first, say nothing about that."""
+        """When the next busy worker is due to be free; `now` where none is, overdue calls left aside."""
         for flight in self._flights.values():
             if flight.sent_at + self.call_s > now:
                 return flight.sent_at + self.call_s
-        return self._last_send
+        return now
 
     def _imminent_loss(self, now: float, interval_s: float) -> float | None:
         """When the watchdog is about to give up on a call: the last idle worker is kept for its items until then."""
@@ -392,8 +398,7 @@ class BatchScheduler(Generic[Item]):
         self._next_id += 1
         attempt = 1
         for entry in entries:
-            if entry.expires_at < math.inf:
-                self._wheel.discard(entry.item, entry.expires_at)
+            self._wheel.discard(entry.item, entry.expires_at)
             entry.batch_id = batch_id
             entry.attempts += 1
             attempt = max(attempt, entry.attempts)

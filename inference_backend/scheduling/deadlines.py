@@ -23,6 +23,9 @@ class DeadlineWheel(Generic[Item]):
         self._ticks: list[int] = []
 
     def add(self, item: Item, at: float) -> None:
+        """An infinite `at` is no deadline, and costs nothing."""
+        if at == math.inf:
+            return
         tick = math.ceil(at / TICK_S)
         slot = self._slots.get(tick)
         if slot is None:
@@ -32,6 +35,8 @@ class DeadlineWheel(Generic[Item]):
 
     def discard(self, item: Item, at: float) -> None:
         """`at` is the time it was added with."""
+        if at == math.inf:
+            return
         slot = self._slots.get(math.ceil(at / TICK_S))
         if slot is None:
             return

@@ -48,6 +48,10 @@ class TierQueue(Generic[Item]):
     def __len__(self) -> int:
         return len(self._again) + len(self._internal) + len(self._pro) + len(self._free)
 
+    @property
+    def has_second_attempts(self) -> bool:
+        return bool(self._again)
+
     def count(self, tier: Tier) -> int:
         return len(self._lines[tier]) + sum(entry.tier == tier for entry in self._again.values())
 

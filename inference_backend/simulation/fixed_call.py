@@ -114,9 +114,8 @@ class FixedCallSimulation:
     def run(self, arrivals: Iterable[tuple[float, Tier]]) -> None:
         coming = iter(arrivals)
         arrival = next(coming, None)
+        at_wakeup = math.inf
         while True:
-            wakeup = self._scheduler.next_wakeup(self.now)
-            at_wakeup = math.inf if wakeup is None else wakeup
             at_event = self._events[0][0] if self._events else math.inf
             at_arrival = arrival[0] if arrival else math.inf
             next_at = min(at_wakeup, at_event, at_arrival)
@@ -126,11 +125,15 @@ class FixedCallSimulation:
             if at_event == self.now:
                 self._happen()
             elif arrival and at_arrival == self.now:
-                self._arrive(arrival[1])
+                is_queued = self._arrive(arrival[1])
                 arrival = next(coming, None)
+                if not is_queued and at_wakeup > self.now:
+                    continue
             self._obey(self._scheduler.poll(self.now))
+            wakeup = self._scheduler.next_wakeup(self.now)
+            at_wakeup = math.inf if wakeup is None else wakeup
 
-    def _arrive(self, tier: Tier) -> None:
+    def _arrive(self, tier: Tier) -> bool:
         requests = self.requests
         item = len(requests.tiers)
         requests.arrived_at.append(self.now)
@@ -141,6 +144,7 @@ class FixedCallSimulation:
         if refusal is not None:
             requests.refused[tier] += 1
             self._starting += refusal.code == "capacity_starting"
+        return refusal is None
 
     def _happen(self) -> None:
         _, _, kind, payload = heapq.heappop(self._events)
