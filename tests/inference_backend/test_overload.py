@@ -1,0 +1,178 @@
+"""More than can be done: who is turned away, how, and that nothing of it stays."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import httpx2
+import pytest
+
+from tests.inference_backend.limited import BODY, ask, headers_of, limited
+from tests.inference_backend.running import SERVICE_KEY, ServiceProcess, answers, running_backend, wait_until
+from tests.inference_backend.scripted_engine import MODEL, Hang, Pause, ScriptedEngine, Step, text
+
+STREAMS = 1500
+#: Beyond this many requests of all tiers together the service says no.
+PLACES = 600
+
+
+@pytest.fixture
+def narrow() -> Iterator[ScriptedEngine]:
+    """An engine with one slot."""
+    engine = ScriptedEngine(slots=1)
+    engine.start()
+    yield engine
+    engine.stop()
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_full_queue_is_529_before_any_header_of_a_stream(
+    narrow: ScriptedEngine, redis_url: str, tmp_path: Path, stream: bool
+) -> None:
+    settings = limited(tmp_path, narrow, redis_url, delay_low_ms=1, delay_high_ms=2)
+    narrow.play(text("one"), Hang())
+    with running_backend(settings) as address, ThreadPoolExecutor(4) as pool:
+        with httpx2.stream(
+            "POST",
+            f"{address}/v1/messages",
+            json=BODY | {"stream": True, "max_tokens": 4000},
+            headers=headers_of("ada"),
+            trust_env=False,
+        ) as held:
+            lines = held.iter_lines()
+            next(lines)
+            waiting = [pool.submit(ask, address, "bob", max_tokens=4000) for _ in range(4)]
+            wait_until(lambda: any(one.done() for one in waiting))
+            refused = ask(address, "eve", stream=stream)
+        assert refused.status_code == 529
+        assert refused.json()["error"]["type"] == "overloaded_error"
+        assert 1 <= int(refused.headers["retry-after"]) <= 60
+        assert {one.result(20).status_code for one in waiting} <= {200, 529}
+
+
+def test_a_client_without_advice_does_not_loop(narrow: ScriptedEngine, redis_url: str, tmp_path: Path) -> None:
+    """The SDK's own two retries, and no more."""
+    settings = limited(tmp_path, narrow, redis_url, requests_per_minute=1)
+    with running_backend(settings) as address:
+        assert ask(address, "ada").status_code == 200
+        with (
+            anthropic.Anthropic(
+                base_url=address, api_key=SERVICE_KEY, default_headers=headers_of("ada"), timeout=10
+            ) as client,
+            pytest.raises(anthropic.RateLimitError),
+        ):
+            client.with_options(max_retries=0).messages.create(**BODY)
+        shown = httpx2.get(f"{address}/metrics", trust_env=False).text
+        assert 'inference_requests_total{path="/v1/messages",status="429",tier="free"} 1.0' in shown
+
+
+class Streams:
+    """Open streams over plain sockets: httpx would spend the machine on this side."""
+
+    def __init__(self, address: str, body: dict[str, Any]) -> None:
+        host, port = address.removeprefix("http://").split(":")
+        self._host, self._port = host, int(port)
+        content = json.dumps(body).encode()
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers_of("crowd", tier="internal").items())
+        self._request = (
+            f"POST /v1/messages HTTP/1.1\r\nhost: x\r\n{head}content-length: {len(content)}\r\n\r\n".encode() + content
+        )
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def open(self, count: int) -> list[int]:
+        """The status of each, as soon as it is known; the connections stay open."""
+        return list(await asyncio.gather(*(self._open_one() for _ in range(count))))
+
+    async def _open_one(self) -> int:
+        reader, writer = await asyncio.open_connection(self._host, self._port)
+        self._writers.append(writer)
+        writer.write(self._request)
+        async with asyncio.timeout(90):
+            line = await reader.readline()
+        return int(line.split()[1])
+
+    def drop(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+
+
+def start_process(folder: Path, engine: ScriptedEngine, redis_url: str, **changes: str) -> ServiceProcess:
+    limited(folder, engine, redis_url)
+    process = ServiceProcess(
+        folder / "log",
+        {
+            "INFERENCE_CONFIG": str(folder / "inference.toml"),
+            "INFERENCE_SERVICE_KEY": SERVICE_KEY,
+            "REDIS_URL": redis_url,
+            **changes,
+        },
+    )
+    wait_until(lambda: answers(f"{process.address}/readyz"))
+    return process
+
+
+def metrics(address: str) -> str:
+    return httpx2.get(f"{address}/metrics", trust_env=False, timeout=30).text
+
+
+async def test_fifteen_hundred_streams_at_once_are_answered_or_refused_and_leave_nothing_behind(
+    engine: ScriptedEngine, redis_url: str, tmp_path: Path
+) -> None:
+    for _ in range(engine.slots):
+        engine.play(text("one"), Hang())
+    process = start_process(tmp_path, engine, redis_url, INFERENCE_MAX_IN_FLIGHT=str(PLACES))
+    try:
+        streams = Streams(process.address, BODY | {"stream": True})
+        statuses = Counter(await streams.open(STREAMS))
+        assert set(statuses) == {200, 529}
+        assert statuses[200] <= PLACES
+        assert (await asyncio.to_thread(answers, f"{process.address}/healthz")) is True
+        streams.drop()
+        await asyncio.to_thread(wait_until, lambda: "inference_in_flight 0.0" in metrics(process.address))
+        await asyncio.to_thread(
+            wait_until, lambda: f'inference_running{{model="{MODEL}"}} 0.0' in metrics(process.address)
+        )
+        assert process.running.poll() is None
+        engine.forget()
+        assert (await asyncio.to_thread(ask, process.address, "ada")).status_code == 200
+    finally:
+        process.kill()
+
+
+async def test_large_streams_that_are_dropped_do_not_stop_the_others(
+    engine: ScriptedEngine, redis_url: str, tmp_path: Path
+) -> None:
+    """Nothing is counted, joined or written again for callers who have left."""
+    large = text("a word and " * 5_000)
+    endless: list[Step] = [text("one"), *(step for _ in range(300) for step in (large, Pause(0.1)))]
+    for _ in range(30):
+        engine.play(*endless)
+    process = start_process(tmp_path, engine, redis_url)
+    try:
+        streams = Streams(process.address, BODY | {"stream": True, "max_tokens": 4000})
+        assert Counter(await streams.open(30)) == {200: 30}
+        await asyncio.sleep(0.5)
+        slowest = asyncio.create_task(asyncio.to_thread(slowest_health, process.address, 2.0))
+        await asyncio.sleep(0.2)
+        streams.drop()
+        # Under 100 ms on a quiet machine.
+        assert await slowest < 1.0
+        await asyncio.to_thread(wait_until, lambda: "inference_in_flight 0.0" in metrics(process.address))
+    finally:
+        process.kill()
+
+
+def slowest_health(address: str, for_s: float) -> float:
+    """Seconds that the slowest answer took."""
+    slowest, end = 0.0, time.monotonic() + for_s
+    with httpx2.Client(trust_env=False) as client:
+        while (began := time.monotonic()) < end:
+            assert client.get(f"{address}/healthz").status_code == 200
+            slowest = max(slowest, time.monotonic() - began)
+    return slowest
