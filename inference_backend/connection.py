@@ -44,6 +44,22 @@ def _too_large() -> BodyTooLargeError:
     return BodyTooLargeError(f"The request body is larger than {MAX_BODY_BYTES // (1024 * 1024)} MiB.")
 
 
+def give_up_on_stalled(send: Send, seconds: float) -> Send:
+    """`send` that raises ClientGoneError where the caller takes nothing for so long.
+
+    Otherwise somebody who opens streams and reads none would hold places of an engine for ever.
+    """
+
+    async def send_in_time(message: Message) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await send(message)
+        except TimeoutError as error:
+            raise ClientGoneError from error
+
+    return send_in_time
+
+
 async def run_while_connected(receive: Receive, work: Coroutine[Any, Any, None]) -> None:
     """Runs `work`, and cancels it as soon as the caller leaves. Raises ClientGoneError then."""
     task = asyncio.create_task(work)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from starlette.types import Receive, Scope, Send
 
 from inference_backend.answer import Answer, reserve
-from inference_backend.connection import read_body, read_headers, run_while_connected, send_json
+from inference_backend.connection import give_up_on_stalled, read_body, read_headers, run_while_connected, send_json
 from inference_backend.dialect.conversation import build_generation, build_prompt
 from inference_backend.dialect.schema import MessagesRequest, parse_count_request, parse_messages_request
 from inference_backend.dialect.versions import ApiVersion
@@ -34,6 +34,7 @@ class CreateMessage:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         service, record, headers = self._service, record_of(scope), read_headers(scope)
+        send = give_up_on_stalled(send, service.stalled_caller_s)
         caller, version = await service.greet(headers, record)
         key = read_idempotency_key(headers)
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from inference_backend.admission import InFlightLimit
 from inference_backend.configuration_file import ConfigurationFile
@@ -19,6 +20,7 @@ from inference_backend.keys import Caller, KeyRegistry, read_key_file
 from inference_backend.limits.configuration import TierLimits, read_tier_limits
 from inference_backend.limits.quota import Limits
 from inference_backend.metrics import Metrics
+from inference_backend.pools.batch_pool import BatchPool
 from inference_backend.pools.token_pool import TokenPool
 from inference_backend.record import RequestRecord
 from inference_backend.safety.service import open_safety
@@ -43,6 +45,7 @@ class Service:
     embeddings: EmbeddingModels
     #: None where no policy is given: then nothing is inspected.
     safety: SafetyStages | None
+    stalled_caller_s: float
 
     async def greet(self, headers: Mapping[str, str], record: RequestRecord) -> tuple[Caller, ApiVersion]:
         """Version and key, before anything is read of the body. Raises RequestError or KeyStoreError."""
@@ -57,6 +60,12 @@ class Service:
         if tier not in model.tiers:
             raise ForbiddenError(f"{model.id} is not available to the tier {tier}.")
         return model
+
+    def batch_pools(self) -> Iterator[tuple[str, BatchPool[Any, Any]]]:
+        for model in self.embeddings.all():
+            yield model.id, model.pool
+        if self.safety and self.safety.pool:
+            yield self.safety.pool.name, self.safety.pool
 
     async def watch(self) -> None:
         """Keep the fleet, its configuration and the limits up to date, until cancelled."""
@@ -103,6 +112,7 @@ def build_service(settings: Settings) -> Service:
             SharedJournal(store) if store else LocalJournal(), process=process, count=metrics.count_idempotency
         ),
         embeddings=open_embeddings(settings, on_call=metrics.batch.observe),
+        stalled_caller_s=settings.stalled_caller_s,
         safety=open_safety(settings.safety_policy, metrics=metrics.safety, on_call=metrics.batch.observe),
     )
 

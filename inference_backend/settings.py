@@ -45,6 +45,8 @@ class Settings:
     shutdown_s: float = 8.0
     #: How long new requests are refused with 503 before an idle process closes its sockets.
     linger_s: float = 0.0
+    #: How long a caller may leave a stream unread.
+    stalled_caller_s: float = 60.0
     #: Serve embeddings from the table in the `wordllama` wheel, beside those of a configuration file.
     embeds_by_table: bool = False
     safety_policy: Path | None = None
@@ -85,6 +87,7 @@ class Settings:
             linger_s=_read_seconds(environment, "INFERENCE_LINGER_S", 0.0)
             if "INFERENCE_LINGER_S" in environment
             else 0.0,
+            stalled_caller_s=_read_seconds(environment, "INFERENCE_STALLED_CALLER_S", 60.0),
             safety_policy=Path(environment["INFERENCE_SAFETY_POLICY"])
             if environment.get("INFERENCE_SAFETY_POLICY")
             else None,

@@ -114,15 +114,14 @@ def backend(engine: ScriptedEngine, shared_backend: str) -> str:
 
 
 def impatient(engine: ScriptedEngine, **changes: object) -> Settings:
-    return settings_for(
-        engine.url,
-        INFERENCE_ENGINE_MODEL=MODEL,
-        INFERENCE_CONNECT_TIMEOUT_S=1,
-        INFERENCE_FIRST_TOKEN_TIMEOUT_S=2,
-        INFERENCE_TOKEN_GAP_TIMEOUT_S=0.6,
-        INFERENCE_TOTAL_TIMEOUT_S=8,
-        **changes,
-    )
+    short: dict[str, object] = {
+        "INFERENCE_ENGINE_MODEL": MODEL,
+        "INFERENCE_CONNECT_TIMEOUT_S": 1,
+        "INFERENCE_FIRST_TOKEN_TIMEOUT_S": 2,
+        "INFERENCE_TOKEN_GAP_TIMEOUT_S": 0.6,
+        "INFERENCE_TOTAL_TIMEOUT_S": 8,
+    }
+    return settings_for(engine.url, **(short | changes))
 
 
 @pytest.fixture(scope="session")

@@ -130,6 +130,7 @@ class ScriptedEngine:
     slots: int = 64
     #: What the list of models states; "" for an engine that states none.
     digest: str = ""
+    properties: dict[str, Any] = field(default_factory=dict)
     golden_answer: list[Step] = field(default_factory=lambda: whole("Paris."))
     requests: list[dict[str, Any]] = field(default_factory=list)
     caller_left: threading.Event = field(default_factory=threading.Event)
@@ -211,7 +212,7 @@ class ScriptedEngine:
             listing = [{"id": name, "digest": self.digest, "meta": {"n_ctx": self.context}} for name in self.models]
             _send_whole(connection, 200, {"data": listing})
         elif path == "/props":
-            _send_whole(connection, 200, {"total_slots": self.slots})
+            _send_whole(connection, 200, {"total_slots": self.slots, **self.properties})
         elif path == "/v1/chat/completions/input_tokens":
             words = sum(len(message["content"].split()) for message in body["messages"])
             _send_whole(connection, 200, {"input_tokens": words})
