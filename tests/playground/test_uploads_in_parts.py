@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from django.conf import settings
-from django.db import IntegrityError
+from django.db import IntegrityError, connection
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -173,6 +174,36 @@ def test_an_upload_that_takes_no_more_bytes_gives_no_addresses(owner_api: APICli
     Upload.objects.update(expires_at=timezone.now())
     assert set(state(owner_api, started)) == {"id", "status", "body"}
     assert announce_parts(owner_api, prompt, TEXT)["id"] != started["id"]
+
+
+def test_a_part_that_is_sent_twice_is_there_once(owner_api: APIClient, prompt: Prompt) -> None:
+    started = announce_parts(owner_api, prompt, TEXT)
+    for part in (*started["parts"], started["parts"][1], started["parts"][0]):
+        assert put_part(part, TEXT).is_success
+    assert complete(owner_api, started).status_code == 202
+    pack(started)
+    assert state(owner_api, started)["status"] == "complete"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_same_announced_many_times_at_once_is_one_upload(owner_api: APIClient, prompt: Prompt) -> None:
+    barrier, answers = threading.Barrier(4), []
+
+    def run() -> None:
+        barrier.wait()
+        answers.append(announce_parts(owner_api, prompt, TEXT))
+        connection.close()
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert len(answers) == 4
+    assert {each["id"] for each in answers} == {str(Upload.objects.get().pk)}
+    assert unfinished(prompt) == [Upload.objects.get().multipart_id]
+    assert put_parts(answers[0], TEXT) == [1, 2, 3]
+    assert received(state(owner_api, answers[3])) == [True, True, True]
 
 
 def test_parts_may_be_announced_and_all_sent_at_once(owner_api: APIClient, prompt: Prompt) -> None:
