@@ -154,6 +154,27 @@ def test_the_order_of_fields_makes_no_difference_and_everything_else_does() -> N
     assert identify(body, account="adak", key="") != identify(body, account="ada", key="k")
 
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(first=JSON, second=JSON)
+@settings(max_examples=300, deadline=None)
+def test_two_bodies_have_one_fingerprint_exactly_when_they_are_the_same_json(first: object, second: object) -> None:
+    def fingerprint(value: object, *, indent: int | None) -> str:
+        body = json.dumps(value, indent=indent).encode()
+        return identify_request(account="a", key="k", version="v", body=body).fingerprint
+
+    def canonical(value: object) -> str:
+        return json.dumps(value, sort_keys=True)
+
+    same = fingerprint(first, indent=None) == fingerprint(second, indent=2)
+    assert same == (canonical(first) == canonical(second))
+
+
 @pytest.mark.parametrize("key", ["", " ", "a b", "é", "x" * 256, "tab\there"])
 def test_a_key_that_is_no_key_is_refused(key: str) -> None:
     with pytest.raises(InvalidRequestError, match="visible ASCII"):
