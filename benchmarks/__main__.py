@@ -8,15 +8,15 @@ import sys
 from benchmarks import thin_path
 
 ON_THROWN_AWAY_SERVICES = ("benchmarks.many_versions", "benchmarks.version_store")
+WITHOUT_SERVICES = ("benchmarks.scheduler_cost",)
 
 
 def main() -> int:
     thin_path.main()
     python = sys.executable
-    return max(
-        subprocess.run([python, "-m", "embedded.throw_away", python, "-m", name], check=False).returncode
-        for name in ON_THROWN_AWAY_SERVICES
-    )
+    commands = [[python, "-m", "embedded.throw_away", python, "-m", name] for name in ON_THROWN_AWAY_SERVICES]
+    commands += [[python, "-m", name] for name in WITHOUT_SERVICES]
+    return max(subprocess.run(command, check=False).returncode for command in commands)
 
 
 if __name__ == "__main__":
