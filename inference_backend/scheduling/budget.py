@@ -46,11 +46,6 @@ class ReplicaBudget:
         self.slots = slots
         self.kv_tokens = kv_tokens
 
-    @property
-    def is_open(self) -> bool:
-        """Whether any work at all could start now."""
-        return self.is_open_to(0.0)
-
     def is_open_to(self, headroom: float) -> bool:
         """Whether work that leaves `headroom` (a share of everything) to others could start now."""
         return (
@@ -67,7 +62,8 @@ class ReplicaBudget:
         return max(1, round(work.prompt_tokens * (1 - share)))
 
     def fits(self, work: Work, *, uncached_tokens: int, headroom: float) -> bool:
-        if self.held_for not in {None, work.id} or self.name in work.avoid or not self.is_open_to(headroom):
+        """Of a replica that is open to it."""
+        if self.name in work.avoid or (self.held_for is not None and self.held_for != work.id):
             return False
         if self.prefill_tokens and self.prefill_tokens + uncached_tokens > self._portion(headroom):
             return False

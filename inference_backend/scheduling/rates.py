@@ -73,10 +73,16 @@ class ServiceRates:
         self._output_tokens = OUTPUT_TOKENS
         self._answers = 0
         self._offered = {tier: OfferedLoad() for tier in TIERS}
+        self._above = {tier: [self._offered[above] for above in TIERS[TIERS.index(tier) + 1 :]] for tier in TIERS}
+
+    @property
+    def mean_output(self) -> float:
+        """Tokens of an answer, averaged over the last ones."""
+        return self._output_tokens
 
     def expected_output(self, max_tokens: int) -> int:
         """Tokens. Most answers end long before max_tokens, which callers set to whatever is allowed."""
-        return min(max_tokens, max(1, round(self._output_tokens)))
+        return min(max_tokens, int(self._output_tokens) + 1)
 
     def place_s(self, prompt_tokens: float, output_tokens: float) -> float:
         return prompt_tokens * self.prefill.s_per_token + output_tokens * self.decode.s_per_token
@@ -95,4 +101,4 @@ class ServiceRates:
 
     def offered_above(self, tier: Tier, now: float) -> float:
         """Places that tiers above this one keep busy: seconds of work offered per second."""
-        return sum(self._offered[above].at(now) for above in TIERS[TIERS.index(tier) + 1 :])
+        return sum([offered.at(now) for offered in self._above[tier]])

@@ -6,7 +6,7 @@ once are bounded, because reading one takes turns with the answers being written
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,6 +15,7 @@ from inference_backend.scheduling.budget import ReplicaBudget, Running
 from inference_backend.scheduling.deadlines import TICK_S
 from inference_backend.scheduling.delay_gate import LONGEST_RETRY_S, Band, DelayGate, Refusal
 from inference_backend.scheduling.rates import ServiceRates
+from inference_backend.scheduling.replica_set import ReplicaSet
 from inference_backend.scheduling.waiting import Entry, WaitingLine
 from inference_backend.scheduling.work import Decisions, Work
 from inference_backend.tiers import TIERS, Tier
@@ -84,45 +85,31 @@ class TokenScheduler:
         self._policy = policy or TokenPolicy()
         self._gate = gate
         self._line = WaitingLine(age_s=self._policy.age_s, aged_every=self._policy.aged_every)
-        self._replicas: dict[str, ReplicaBudget] = {}
-        self._open: dict[str, ReplicaBudget] = {}
         self._running: dict[str, Running] = {}
-        self._held: dict[str, ReplicaBudget] = {}
         self._headroom = {tier: self._policy.headroom.get(tier, 0.0) for tier in TIERS}
-        self._starts = 0
+        self._above = {tier: [self._line.tiers[above] for above in TIERS[TIERS.index(tier) + 1 :]] for tier in TIERS}
+        self._replicas = ReplicaSet(
+            prefill_portion=self._policy.prefill_portion,
+            prefix_blocks=self._policy.prefix_blocks,
+            headrooms=self._headroom.values(),
+        )
 
     def add_replica(self, name: str, *, slots: int, kv_tokens: int | None, now: float) -> None:
         """It may be given work from now; one known already, also a draining one, gets these limits.
 
         `kv_tokens` is None where the engine does not say. Raises ValueError for limits below 1.
         """
-        budget = self._replicas.get(name)
-        if budget is None:
-            budget = ReplicaBudget(
-                name,
-                prefill_portion=self._policy.prefill_portion,
-                prefix_blocks=self._policy.prefix_blocks,
-                decode_s=self.rates.decode.s_per_token,
-            )
-        budget.limit(slots=slots, kv_tokens=kv_tokens)
-        budget.is_draining = False
-        self._replicas[name] = budget
-        self._refresh(budget)
+        self._replicas.put(name, slots=slots, kv_tokens=kv_tokens, decode_s=self.rates.decode.s_per_token)
 
     def drain_replica(self, name: str, now: float) -> None:
         """No new work; what runs there ends in its own time."""
-        if (budget := self._replicas.get(name)) is not None:
-            budget.is_draining = True
-            self._release_hold(budget.held_for)
-            self._refresh(budget)
+        self._replicas.drain(name)
 
     def remove_replica(self, name: str, now: float) -> list[Work]:
         """It is gone, and so are the answers that ran there: these are returned, and need no `finish` any more."""
-        budget = self._replicas.pop(name, None)
+        budget = self._replicas.remove(name)
         if budget is None:
             return []
-        self._open.pop(name, None)
-        self._release_hold(budget.held_for)
         for work_id in budget.running:
             del self._running[work_id]
         return [running.work for running in budget.running.values()]
@@ -146,8 +133,8 @@ class TokenScheduler:
         """What starts now and what never will."""
         decisions = Decisions(expired=self._line.pop_expired(now))
         for work in decisions.expired:
-            self._release_hold(work.id)
-        while self._open and len(self._line):
+            self._replicas.release(work.id)
+        while len(self._line) and self._replicas.is_open_to(0.0):
             start = self._start_next(now)
             if start is None:
                 break
@@ -166,7 +153,7 @@ class TokenScheduler:
         running.first_token_at = now
         self.rates.prefill.note(now - running.started_at, running.prefill_tokens)
         running.budget.end_prefill(running)
-        self._refresh(running.budget)
+        self._replicas.refresh(running.budget)
 
     def finish(self, work_id: str, output_tokens: int, now: float) -> None:
         """It ended by itself after `output_tokens`. Nothing happens where the work is not running (any more)."""
@@ -183,7 +170,7 @@ class TokenScheduler:
     def cancel(self, work_id: str, now: float) -> bool:
         """It ends here, waiting or running, and says nothing of the engine's speed. False where it is not known."""
         if self._line.remove(work_id) is not None:
-            self._release_hold(work_id)
+            self._replicas.release(work_id)
             return True
         if (running := self._running.get(work_id)) is not None:
             self._end(running)
@@ -192,7 +179,8 @@ class TokenScheduler:
 
     def expected_wait(self, tier: Tier, now: float) -> float:
         """Seconds that new work of this tier would wait for its place, were it let in; infinite without replicas."""
-        return self._wait_s(tier, 1.0, now)
+        others_s, own_s = self._waits(tier, now)
+        return others_s + own_s
 
     def running_on(self, name: str) -> int:
         budget = self._replicas.get(name)
@@ -213,7 +201,7 @@ class TokenScheduler:
                     decode_s_per_token=budget.decode.s_per_token,
                     is_draining=budget.is_draining,
                 )
-                for budget in self._replicas.values()
+                for budget in self._replicas
             ),
         )
 
@@ -228,63 +216,76 @@ class TokenScheduler:
 
     def _refuse(self, work: Work, now: float) -> Refusal | None:
         tier = work.tier
-        if not any(name not in work.avoid and not budget.is_draining for name, budget in self._replicas.items()):
+        if not self._replicas.takes(work):
             if self._gate and not work.avoid:
                 return self._gate.admit(tier, delay_s=math.inf, now=now)
             return Refusal(tier=tier, code="no_capacity", retry_after_s=NO_REPLICA_RETRY_S, delay_s=math.inf)
         if work.resumed:
             return None
-        wait_s = self.expected_wait(tier, now)
         if len(self._line) >= self._policy.most_waiting:
+            wait_s = self.expected_wait(tier, now)
             return Refusal(tier=tier, code="overloaded", retry_after_s=FULL_RETRY_S, delay_s=wait_s)
-        if self._gate is None:
-            return None
+        return self._ask_gate(self._gate, work, now) if self._gate else None
+
+    def _ask_gate(self, gate: DelayGate, work: Work, now: float) -> Refusal | None:
+        tier = work.tier
+        others_s, own_s = self._waits(tier, now)
         share = self._line.tiers[tier].share_ahead_of(work.key)
-        own_wait_s = self._wait_s(tier, share, now)
-        if now + own_wait_s > work.deadline:
-            retry_s = min(LONGEST_RETRY_S, max(1, math.ceil(own_wait_s)))
-            return Refusal(tier=tier, code="deadline", retry_after_s=retry_s, delay_s=own_wait_s)
-        if share < 1.0 and own_wait_s <= self._gate.band(tier).low_s:
+        wait_s = others_s + share * own_s
+        if now + wait_s > work.deadline:
+            retry_after_s = min(LONGEST_RETRY_S, max(1, math.ceil(wait_s)))
+            return Refusal(tier=tier, code="deadline", retry_after_s=retry_after_s, delay_s=wait_s)
+        if own_s and share < 1.0 and wait_s <= gate.band(tier).low_s:
             # The line is long because of others, and fair: this one passes them, and must not pay for them here.
             return None
-        interval_s = self._mean_place_s() / self._places(tier)
-        return self._gate.admit(tier, delay_s=wait_s, now=now, capacity=1 / interval_s, interval_s=interval_s)
+        interval_s = self._mean_place_s() / self._replicas.places(self._headroom[tier])
+        return gate.admit(tier, delay_s=others_s + own_s, now=now, capacity=1 / interval_s, interval_s=interval_s)
 
-    def _wait_s(self, tier: Tier, share: float, now: float) -> float:
-        """What waits in the tiers above, and this share of what waits in this one, in seconds of place, divided by the
-        places that the tiers above leave to it; plus the time until a place falls free at all.
+    def _waits(self, tier: Tier, now: float) -> tuple[float, float]:
+        """Seconds that new work waits: for a place to fall free and for the tiers above; and for its whole own tier.
+
+        Work in seconds of place, divided by the places that the tiers above leave to it: those that they keep busy with
+        what they offer are not there for this one.
         """
-        places, all_places = self._places(tier), self._places("internal")
+        own, above = self._line.tiers[tier], self._above[tier]
+        prompt_tokens = sum([line.prompt_tokens for line in above])
+        output_tokens = sum([line.output_tokens for line in above])
+        headroom = self._headroom[tier]
+        places, all_places = self._replicas.places(headroom), self._replicas.places(0.0)
         if not places:
-            return math.inf
-        if not len(self._line) and tier in self._open_tiers():
-            return 0.0
-        own, *above = (self._line.tiers[other] for other in TIERS[TIERS.index(tier) :])
-        ahead_s = self.rates.place_s(
-            share * own.prompt_tokens + sum(line.prompt_tokens for line in above),
-            share * own.output_tokens + sum(line.output_tokens for line in above),
-        )
-        left = min(places, all_places - self.rates.offered_above(tier, now))
-        return ahead_s / max(left, places / self._policy.aged_every) + self._mean_place_s() / places
+            return math.inf, 0.0
+        if not output_tokens and not own.output_tokens and self._replicas.is_open_to(headroom):
+            return 0.0, 0.0
+        if self._running and not self._replicas.is_open_to(0.0):
+            # The KV cache may be full before the slots are.
+            places, all_places = min(places, len(self._running)), min(all_places, len(self._running))
+        left = max(all_places - self.rates.offered_above(tier, now), places / self._policy.aged_every)
+        left = min(places, left)
+        above_s = self.rates.place_s(prompt_tokens, output_tokens)
+        own_s = self.rates.place_s(own.prompt_tokens, own.output_tokens)
+        return above_s / left + self._mean_place_s() / places, own_s / left
 
     def _mean_place_s(self) -> float:
-        return self.rates.place_s(0.0, self.rates.expected_output(1 << 30))
-
-    def _places(self, tier: Tier) -> int:
-        """Answers that run side by side when work waits: fewer than slots where the KV cache is what is short."""
-        headroom = self._headroom[tier]
-        slots = sum(
-            budget.slots - int(headroom * budget.slots) for budget in self._replicas.values() if not budget.is_draining
-        )
-        running = len(self._running)
-        return min(slots, running) if running and len(self._line) and not self._open else slots
+        """Of an answer of average length, without its prompt: how long a place is taken."""
+        return self.rates.place_s(0.0, self.rates.mean_output)
 
     def _start_next(self, now: float) -> tuple[Work, str] | None:
+        tiers = [tier for tier, headroom in self._headroom.items() if self._replicas.is_open_to(headroom)]
+        first = self._line.first(now, tiers)
+        if first is None:
+            return None
+        entry, goes_first = first
+        choice = self._choose(entry, goes_first=goes_first)
+        if choice is not None:
+            return self._start(entry, *choice, goes_first=goes_first, now=now)
+        return self._start_behind(now, tiers)
+
+    def _start_behind(self, now: float, tiers: Container[Tier]) -> tuple[Work, str] | None:
+        """The first does not fit at present, perhaps another one does."""
         passed: list[Entry] = []
-        with closing(self._line.candidates(now, self._open_tiers())) as candidates:
+        with closing(self._line.candidates(now, tiers)) as candidates:
             for entry, goes_first in islice(candidates, self._policy.lookahead):
-                headroom = 0.0 if goes_first else self._headroom[entry.work.tier]
-                choice = self._choose(entry.work, headroom)
+                choice = self._choose(entry, goes_first=goes_first)
                 if choice is not None:
                     break
                 passed.append(entry)
@@ -293,68 +294,27 @@ class TokenScheduler:
         for other in passed:
             other.passed += 1
             if other.passed >= self._policy.most_passed:
-                self._hold_replica(other.work)
-        budget, uncached_tokens = choice
+                self._replicas.hold(other.work, prefill_s=self.rates.prefill.s_per_token)
+        return self._start(entry, *choice, goes_first=goes_first, now=now)
+
+    def _choose(self, entry: Entry, *, goes_first: bool) -> tuple[ReplicaBudget, int] | None:
+        headroom = 0.0 if goes_first else self._headroom[entry.work.tier]
+        return self._replicas.choose(entry.work, headroom=headroom, prefill_s=self.rates.prefill.s_per_token)
+
+    def _start(
+        self, entry: Entry, budget: ReplicaBudget, uncached_tokens: int, *, goes_first: bool, now: float
+    ) -> tuple[Work, str]:
         work = entry.work
         cost_s = self.rates.place_s(work.prompt_tokens, self.rates.expected_output(work.max_tokens))
-        self._line.take(entry, cost_s=cost_s, now=now)
-        self._release_hold(work.id)
-        self._starts += 1
-        budget.last_start = self._starts
+        self._line.take(entry, cost_s=cost_s, goes_first=goes_first)
+        self._replicas.release(work.id)
         self._running[work.id] = budget.start(
             work, uncached_tokens=uncached_tokens, output_tokens=entry.output_tokens, now=now
         )
-        self._refresh(budget)
+        self._replicas.note_start(budget)
         return work, budget.name
-
-    def _open_tiers(self) -> list[Tier]:
-        replicas = self._open.values()
-        return [
-            tier for tier, headroom in self._headroom.items() if any(budget.is_open_to(headroom) for budget in replicas)
-        ]
-
-    def _choose(self, work: Work, headroom: float) -> tuple[ReplicaBudget, int] | None:
-        """Where its first token comes soonest: least estimated work, less what a known prefix saves there.
-
-        A replica that knows the prefix thus wins only while its lead in work is smaller than the saving.
-        """
-        pace = self.rates.prefill.s_per_token
-        best: tuple[float, int, ReplicaBudget, int] | None = None
-        for budget in self._open.values():
-            uncached_tokens = budget.uncached_tokens(work)
-            if not budget.fits(work, uncached_tokens=uncached_tokens, headroom=headroom):
-                continue
-            rank = (budget.busy_s(pace) + uncached_tokens * pace, budget.last_start)
-            if best is None or rank < best[:2]:
-                best = (*rank, budget, uncached_tokens)
-        return None if best is None else best[2:]
-
-    def _hold_replica(self, work: Work) -> None:
-        """Nothing else starts there until this does: else small work would fill each gap before it is wide enough."""
-        if work.id in self._held:
-            return
-        pace = self.rates.prefill.s_per_token
-        free = [
-            budget
-            for name, budget in self._replicas.items()
-            if budget.held_for is None and not budget.is_draining and name not in work.avoid
-        ]
-        if free:
-            budget = min(free, key=lambda budget: (budget.busy_s(pace), budget.last_start))
-            budget.held_for = work.id
-            self._held[work.id] = budget
-
-    def _release_hold(self, work_id: str | None) -> None:
-        if work_id is not None and (budget := self._held.pop(work_id, None)) is not None:
-            budget.held_for = None
 
     def _end(self, running: Running) -> None:
         del self._running[running.work.id]
         running.budget.end(running)
-        self._refresh(running.budget)
-
-    def _refresh(self, budget: ReplicaBudget) -> None:
-        if budget.is_open:
-            self._open[budget.name] = budget
-        else:
-            self._open.pop(budget.name, None)
+        self._replicas.refresh(running.budget)

@@ -134,16 +134,20 @@ class TierLine:
             self._retire(flow)
         self._settle()
 
+    def fair_head(self) -> Entry | None:
+        while self._heap:
+            _, ticket, flow = self._heap[0]
+            if ticket == flow.ticket:
+                return next(iter(flow.entries.values()))
+            heapq.heappop(self._heap)
+        return None
+
     def fair_heads(self) -> Generator[Entry]:
         """The next of each key, in fair order. Whoever takes one stops the iteration and closes it."""
         passed: list[tuple[float, int, Flow]] = []
         try:
-            while self._heap:
-                item = self._heap[0]
-                if item[1] != item[2].ticket:
-                    heapq.heappop(self._heap)
-                    continue
-                yield next(iter(item[2].entries.values()))
+            while (head := self.fair_head()) is not None:
+                yield head
                 passed.append(heapq.heappop(self._heap))
         finally:
             for item in passed:
@@ -219,11 +223,11 @@ class WaitingLine:
         self.tiers[entry.work.tier].remove(entry)
         return entry.work
 
-    def take(self, entry: Entry, *, cost_s: float, now: float) -> None:
-        """It starts: not before those that expire, so ask for these first."""
+    def take(self, entry: Entry, *, cost_s: float, goes_first: bool) -> None:
+        """It starts. `goes_first`: as it was said when it was offered."""
         del self._entries[entry.work.id]
         self._expiry.discard(entry.work.id, entry.latest_start)
-        self._since_aged = 1 if entry is self._oldest_aged(now) else self._since_aged + 1
+        self._since_aged = 1 if goes_first and not entry.work.resumed else self._since_aged + 1
         self.tiers[entry.work.tier].take(entry, cost_s)
 
     def pop_expired(self, now: float) -> list[Work]:
@@ -232,6 +236,18 @@ class WaitingLine:
 
     def next_expiry(self) -> float | None:
         return self._expiry.next_at()
+
+    def first(self, now: float, tiers: Container[Tier]) -> tuple[Entry, bool] | None:
+        """The first of `candidates`."""
+        for tier in self._by_importance:
+            if resumed := self.tiers[tier].resumed:
+                return next(iter(resumed.values())), True
+        if self._since_aged >= self._aged_every and (aged := self._oldest_aged(now)) is not None:
+            return aged, True
+        for tier in self._by_importance:
+            if tier in tiers and (head := self.tiers[tier].fair_head()) is not None:
+                return head, False
+        return None
 
     def candidates(self, now: float, tiers: Container[Tier]) -> Generator[tuple[Entry, bool]]:
         """In order of service, of those `tiers` and of what goes before them: its entry, and whether it does.
