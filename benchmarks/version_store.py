@@ -1,13 +1,15 @@
 """What histories cost to keep, to save and to read, beside git and Mercurial, in one run.
 
-    python -m embedded.throw_away python -m benchmarks.version_store [--only H1,HS]
+    python -m embedded.throw_away python -m benchmarks.version_store [--only H1,HS] [--other-seeds 100]
 
 Ours: bytes of all objects in S3, plus what the rows cost in PostgreSQL: their columns, and their share of the indexes
 of a table that holds FILLER_ROWS more, as one in use does (the pages of an almost empty index would be charged to 300
-rows otherwise). The droppable inline copies are printed beside. Saving is `stage` and `commit` against the real store;
-reading is `store.read` with its real GETs. git: one commit a version, then `git repack -adf` with its defaults (window
-10, depth 50) and with window 250; bytes of .git/objects. Mercurial: the same commits through `hg convert`; bytes of
-.hg/store/data. Every one of our texts is read back and compared. Compare ratios; milliseconds are only this machine's.
+rows otherwise). The droppable inline copies are printed beside. Saving is `stage` and `commit` against the real store.
+Then the scheduled repacking runs until it is done, and the sweep; what was before is under `as_saved`. Reading is
+`store.read` with its real GETs, from no cache; its CPU time is that of the whole process. git: one commit a version,
+then `git repack -adf` with its defaults (window 10, depth 50) and with window 250; bytes of .git/objects. Mercurial:
+the same commits through `hg convert`; bytes of .hg/store/data. Every one of our texts is read back and compared, before
+and after. Compare ratios; milliseconds are only this machine's.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +36,18 @@ import django
 
 django.setup()
 
+from django.conf import settings  # noqa: E402
 from django.core.management import call_command  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
+from django.utils import timezone  # noqa: E402
 
 from accounts.models import User  # noqa: E402
 from benchmarks.histories import SHAPES, Shape, history  # noqa: E402
 from playground import services  # noqa: E402
-from playground.bodies import store  # noqa: E402
+from playground.bodies import chains, objects, store  # noqa: E402
 from playground.models import Body, Prompt  # noqa: E402
+from playground.services.repacking import repack_bodies  # noqa: E402
+from playground.services.sweeping import sweep_objects  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "version_store.json"
@@ -65,25 +73,58 @@ def ours(shape: Shape, prompt: Prompt) -> dict[str, Any]:
             store.commit(prompt=prompt, staged=staged)
         saving.append(time.perf_counter() - started)
         hashes.append(hashlib.sha256(data).hexdigest())
+    as_saved = {**sizes(prompt), **reading(shape, prompt, hashes)}
+    repacked = repacking(prompt)
+    return {
+        "save": spread(saving),
+        "as_saved": as_saved,
+        "repacking": repacked,
+        **sizes(prompt),
+        "relation_growth_bytes": relation_bytes() - before,
+        **reading(shape, prompt, hashes),
+    }
+
+
+def sizes(prompt: Prompt) -> dict[str, Any]:
     bodies = Body.objects.filter(prompt=prompt)
     stored = sum(bodies.values_list("stored_length", flat=True))
-    inline = sum(body.stored_length for body in bodies.exclude(inline=None))
     rows = row_bytes(prompt)
     return {
         "s3_bytes": stored,
         "row_bytes": rows,
         "total_bytes": stored + rows,
-        "inline_copies_bytes": inline,
-        "relation_growth_bytes": relation_bytes() - before,
+        "inline_copies_bytes": sum(body.stored_length for body in bodies.exclude(inline=None)),
         "objects": bodies.count(),
-        "deepest_hops": max(bodies.values_list("depth", flat=True)),
-        "save": spread(saving),
-        **reading(shape, prompt, hashes),
+        "deepest_hops": max(hops(body) for body in bodies),
     }
 
 
+def hops(body: Body) -> int:
+    return len(chains.with_bases([body.pk])) - 1
+
+
+def repacking(prompt: Prompt) -> dict[str, Any]:
+    """The scheduled tasks, run until nothing is left to do, as if the saves had been two days ago."""
+    later = timezone.now() + timedelta(days=2)
+    started, used = time.perf_counter(), time.process_time()
+    texts = 0
+    while turn := repack_bodies(now=later):
+        texts += turn
+    report = {
+        "texts": texts,
+        "s": round(time.perf_counter() - started, 1),
+        "cpu_s": round(time.process_time() - used, 1),
+    }
+    sweep_objects(now=later)
+    listed = objects.client().list_objects_v2(Bucket=settings.S3_BUCKET, Prefix=f"bodies/{prompt.pk}/")["Contents"]
+    in_store = sum(each["Size"] for each in listed)
+    if in_store != sizes(prompt)["s3_bytes"]:
+        raise SystemExit(f"the store holds {in_store} bytes, not what the rows say")
+    return report
+
+
 def reading(shape: Shape, prompt: Prompt, hashes: list[str]) -> dict[str, Any]:
-    """Reads every version once, comparing its text, then times the oldest, the middle and the deepest."""
+    """Reads every version once from the store and the rows, comparing its text, then some of them more often."""
     every: Seconds = []
     computing: Seconds = []
     for (_, text), sha256 in zip(history(shape), hashes, strict=True):
@@ -93,8 +134,8 @@ def reading(shape: Shape, prompt: Prompt, hashes: list[str]) -> dict[str, Any]:
         computing.append(time.process_time() - used)
         if read != text:
             raise SystemExit(f"{shape.name}: a text did not come back as it was saved")
-    deepest = Body.objects.filter(prompt=prompt).order_by("-depth", "-id").values_list("sha256", flat=True)[0]
-    chosen = {"oldest": hashes[0], "middle": hashes[len(hashes) // 2], "deepest": bytes(deepest).hex()}
+    deepest = max(Body.objects.filter(prompt=prompt), key=hops)
+    chosen = {"oldest": hashes[0], "middle": hashes[len(hashes) // 2], "deepest": bytes(deepest.sha256).hex()}
     times = {f"read_{name}": spread(timed_reads(prompt, sha256)) for name, sha256 in chosen.items()}
     return {"read_every": spread(every), "read_every_cpu": spread(computing), **times}
 
@@ -188,12 +229,13 @@ def fill(owner: User) -> None:
                 byte_length=1,
                 codec=Body.Codec.SNAPSHOT,
                 stored_length=1,
+                packing=1,
             )
             for number in range(start, start + 1000)
         ]
         first = Body.objects.bulk_create(rows[:1])[0]
         for row in rows[1:]:
-            row.codec, row.base, row.depth = Body.Codec.DELTA, first, 1
+            row.codec, row.base = Body.Codec.DELTA, first
         Body.objects.bulk_create(rows[1:])
 
 
@@ -211,24 +253,30 @@ def measure(shape: Shape, owner: User) -> dict[str, Any]:
         "to_git_default": round(total / report["git"]["default"]["total_bytes"], 3),
         "to_git_window_250": round(total / report["git"]["window_250"]["total_bytes"], 3),
     }
-    print(shape.name, json.dumps(report["ratio"]), f"{total:,} bytes", flush=True)
+    computing = report["ours"]["read_every_cpu"]
+    print(shape.name, json.dumps(report["ratio"]), f"{total:,} bytes, CPU of a read", computing, flush=True)
     return report
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(shape.name for shape in SHAPES))
-    wanted = parser.parse_args().only.split(",")
+    parser.add_argument("--other-seeds", type=int, default=0, metavar="N", help="add N to the seed of each history")
+    options = parser.parse_args()
+    wanted, results = options.only.split(","), RESULTS
+    if options.other_seeds:
+        results = RESULTS.with_stem(f"{RESULTS.stem}_seeds_{options.other_seeds}")
+    shapes = [replace(shape, seed=shape.seed + options.other_seeds) for shape in SHAPES if shape.name in wanted]
     call_command("migrate", verbosity=0)
     owner = User.objects.create_user("benchmark@example.com", "unused password 1")
     fill(owner)
     report: dict[str, Any] = {
         "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}",
         "when": time.strftime("%Y-%m-%d %H:%M"),
-        "histories": {shape.name: measure(shape, owner) for shape in SHAPES if shape.name in wanted},
+        "histories": {shape.name: measure(shape, owner) for shape in shapes},
     }
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    results.parent.mkdir(exist_ok=True)
+    results.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(report, indent=2))
 
 

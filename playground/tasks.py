@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from core.errors import StorageUnavailable
-from playground.services import library, packing, search, sweeping
+from playground.services import library, packing, repacking, search, sweeping
 
 
 @shared_task(
@@ -50,6 +50,11 @@ def sweep_bodies() -> None:
 @shared_task(ignore_result=True)
 def sweep_objects() -> None:
     sweeping.sweep_objects()
+
+
+@shared_task(ignore_result=True)
+def repack_bodies() -> None:
+    repacking.repack_bodies()
 
 
 @shared_task(ignore_result=True)

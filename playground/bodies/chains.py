@@ -25,7 +25,7 @@ _WITH_BASES = """
         UNION
         SELECT base.* FROM playground_body base JOIN chain ON base.id = chain.base_id
     )
-    SELECT * FROM chain ORDER BY depth
+    SELECT * FROM chain
 """
 
 Item = TypeVar("Item")
@@ -33,12 +33,22 @@ Result = TypeVar("Result")
 
 
 def with_bases(body_ids: Collection[uuid.UUID]) -> list[Body]:
-    """The named representations and all that they rest on, whole copies first. One query."""
-    return list(Body.objects.raw(_WITH_BASES, [list(body_ids)])) if body_ids else []
+    """The named representations and all that they rest on, each behind its base. One query."""
+    found = Body.objects.raw(_WITH_BASES, [list(body_ids)]) if body_ids else ()
+    rows: dict[uuid.UUID | None, Body] = {body.pk: body for body in found}
+    ordered: dict[uuid.UUID, Body] = {}
+    for body in rows.values():
+        path = []
+        step: Body | None = body
+        while step is not None and step.pk not in ordered:
+            path.append(step)
+            step = rows.get(step.base_id)
+        ordered.update((each.pk, each) for each in reversed(path))
+    return list(ordered.values())
 
 
 def decode_all(bodies: Sequence[Body], wanted: Collection[uuid.UUID]) -> dict[uuid.UUID, bytes]:
-    """The texts of `wanted` by body id. `bodies` holds them and their bases, whole copies first.
+    """The texts of `wanted` by body id. `bodies` holds them and their bases, each behind its base.
 
     Raises StorageUnavailable if the store does not answer or something in the chain is damaged: other bytes than the
     saved ones are never returned. A base's text is let go when the last delta on it is decoded.
@@ -46,7 +56,7 @@ def decode_all(bodies: Sequence[Body], wanted: Collection[uuid.UUID]) -> dict[uu
     try:
         stored = _stored(bodies)
     except objects.ObjectMissing:
-        # A text may have been repacked since its row was read, and its old object swept; that happens once to a text.
+        # A text was repacked since its row was read, and its old object swept; or it is lost.
         bodies = with_bases(wanted)
         stored = _stored(bodies, last_try=True)
     waiting: dict[uuid.UUID | None, int] = {}

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core import metrics
+from core.errors import StorageUnavailable
 from playground import freezing
-from playground.bodies import codec, objects
+from playground.bodies import chains, codec, objects
 from playground.models import Body, Version
 
 
@@ -41,18 +42,38 @@ class Finding:
 def scrub_prompt(prompt_id: uuid.UUID, *, repair: bool) -> Iterator[tuple[Body, list[Finding]]]:
     """Each text of a prompt with what is wrong with it. Raises StorageUnavailable, which says nothing about texts."""
     children: dict[uuid.UUID | None, list[uuid.UUID]] = defaultdict(list)
-    for pk, base_id in Body.objects.filter(prompt_id=prompt_id).order_by("pk").values_list("pk", "base_id"):
-        children[base_id].append(pk)
+    for child, parent in Body.objects.filter(prompt_id=prompt_id).order_by("pk").values_list("pk", "base_id"):
+        children[parent].append(child)
     # Whole copies first; a delta waits with the text it rests on, which is let go when the last of them is read.
-    waiting: list[tuple[uuid.UUID, bytes | None]] = [(pk, None) for pk in children.pop(None, [])]
+    waiting: list[tuple[uuid.UUID, uuid.UUID | None, bytes | None]] = [
+        (pk, None, None) for pk in children.pop(None, [])
+    ]
     while waiting:
-        pk, base = waiting.pop()
+        pk, base_id, base = waiting.pop()
         body = Body.objects.filter(pk=pk).first()
         if body is None:
             continue  # swept meanwhile
+        if body.base_id != base_id:  # repacked since the tree was listed
+            base = _text(body.base_id)
         text, findings = _check(body, base, repair=repair)
+        if findings and Body.objects.filter(pk=pk).exclude(packing=body.packing).exists():
+            waiting.append((pk, base_id, base))  # repacked while it was read, which happens once
+            continue
+        metrics.BODY_CORRUPT.inc(len(findings))
         yield body, findings
-        waiting += [(child, text) for child in children.pop(pk, [])]
+        waiting += [(child, pk, text) for child in children.pop(pk, [])]
+
+
+def _text(pk: uuid.UUID | None) -> bytes | None:
+    """A text that was read before, for one that has come to rest on it. None if it is damaged, or there is none."""
+    if pk is None:
+        return None
+    try:
+        return chains.decode_all(chains.with_bases([pk]), {pk})[pk]
+    except StorageUnavailable as error:
+        if error.code != "body_unreadable":
+            raise
+        return None
 
 
 def _check(body: Body, base: bytes | None, *, repair: bool) -> tuple[bytes | None, list[Finding]]:
@@ -77,7 +98,6 @@ def _check(body: Body, base: bytes | None, *, repair: bool) -> tuple[bytes | Non
 
 
 def _finding(body: Body, damage: Damage, *, readable: bool, repaired: bool = False) -> Finding:
-    metrics.BODY_CORRUPT.inc()
     return Finding(body=body, damage=damage, readable=readable, repaired=repaired)
 
 
@@ -104,7 +124,7 @@ def _write_object(body: Body) -> bool:
 
 
 def _write_row(body: Body, stored: bytes | None) -> bool:
-    return bool(Body.objects.filter(pk=body.pk).update(inline=stored))
+    return bool(Body.objects.filter(pk=body.pk, packing=body.packing).update(inline=stored))
 
 
 def affected_versions(prompt_id: uuid.UUID, bodies: list[Body]) -> list[int]:

@@ -25,9 +25,6 @@ from core.ids import new_id
 from playground.bodies import chains, codec, objects, placement
 from playground.models import Body, Prompt, object_key
 
-#: A representation up to this size is also kept in its row, so that most reads need no S3 call.
-INLINE_BYTES = 16 * 1024
-
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
@@ -45,7 +42,6 @@ class StagedBody:
     object_key: str
     encoded: codec.Encoded
     base_id: uuid.UUID | None = None
-    depth: int = 0
     is_base: bool = True
 
 
@@ -77,9 +73,7 @@ def _represent(prompt: Prompt, text: Text) -> StagedBody:
     if placed is None:
         return StagedBody(body_id=body_id, object_key=key, encoded=codec.encode_snapshot(text.data))
     encoded, base, serves = placed
-    return StagedBody(
-        body_id=body_id, object_key=key, encoded=encoded, base_id=base.key, depth=base.depth + 1, is_base=serves
-    )
+    return StagedBody(body_id=body_id, object_key=key, encoded=encoded, base_id=base.key, is_base=serves)
 
 
 def _place_near(prompt: Prompt, text: Text) -> tuple[codec.Encoded, placement.Base[uuid.UUID], bool] | None:
@@ -89,7 +83,7 @@ def _place_near(prompt: Prompt, text: Text) -> tuple[codec.Encoded, placement.Ba
     if near is None:
         return None
     chain = chains.with_bases([near.pk])
-    path = _path(chain)
+    path = bases(chain)
     try:
         texts = chains.decode_all(chain, {base.key for base in path})
     except StorageUnavailable:
@@ -105,19 +99,23 @@ def _place_near(prompt: Prompt, text: Text) -> tuple[codec.Encoded, placement.Ba
     return (encoded[placed.base.key], placed.base, placed.serves) if placed else None
 
 
-def _path(chain: Sequence[Body]) -> list[placement.Base[uuid.UUID]]:
-    """The bases of a chain, whole copy first, with what is stored on each."""
-    serving = [body for body in chain if body.is_base and body.byte_length >= codec.MIN_BASE_BYTES]
-    sums = (
-        Body.objects.filter(base_id__in=[body.pk for body in serving])
-        .values_list("base_id")
-        .annotate(used=Sum("stored_length"))
-    )
+def bases(chain: Sequence[Body]) -> list[placement.Base[uuid.UUID]]:
+    """The bases of the chain of one text, whole copy first, with what is stored on each and what reading it costs."""
+    serving = {body.pk for body in chain if body.is_base and body.byte_length >= codec.MIN_BASE_BYTES}
+    sums = Body.objects.filter(base_id__in=serving).values_list("base_id").annotate(used=Sum("stored_length"))
     used = dict(sums)
-    return [
-        placement.Base(key=body.pk, depth=body.depth, stored_length=body.stored_length, used=int(used.get(body.pk, 0)))
-        for body in serving
-    ]
+    path, cost_us = [], 0.0
+    for depth, body in enumerate(chain):
+        cost_us += placement.step_us(byte_length=body.byte_length, stored_length=body.stored_length)
+        base = placement.Base(
+            key=body.pk,
+            depth=depth,
+            cost_us=cost_us,
+            stored_length=body.stored_length,
+            used=int(used.get(body.pk, 0)),
+        )
+        path.append(base)
+    return [base for base in path if base.key in serving]
 
 
 def commit(*, prompt: Prompt, staged: Sequence[StagedBody]) -> None:
@@ -183,10 +181,9 @@ def _row(prompt: Prompt, body: StagedBody) -> Body:
         byte_length=body.encoded.byte_length,
         codec=Body.Codec.DELTA if body.base_id else Body.Codec.SNAPSHOT,
         base_id=body.base_id,
-        depth=body.depth,
         is_base=body.is_base,
         stored_length=len(data),
-        inline=data if len(data) <= INLINE_BYTES else None,
+        inline=data if len(data) <= placement.INLINE_BYTES else None,
     )
 
 

@@ -1,4 +1,4 @@
-from playground.models.body import Body, object_key
+from playground.models.body import AS_SAVED, Body, object_key
 from playground.models.branch import DEFAULT_BRANCH, Branch, BranchMove
 from playground.models.draft import Draft
 from playground.models.erasure import ErasedObjects
@@ -9,6 +9,7 @@ from playground.models.upload import MAX_UPLOAD_BYTES, Upload
 from playground.models.version import MAX_MESSAGE_LENGTH, Version, VersionRun
 
 __all__ = [
+    "AS_SAVED",
     "DEFAULT_BRANCH",
     "KEPT_IN_TRASH",
     "MAX_MESSAGE_LENGTH",

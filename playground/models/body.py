@@ -9,9 +9,15 @@ from django.utils import timezone
 from core.ids import new_id
 from playground.models.prompt import Prompt
 
+#: A value of `packing`.
+
+AS_SAVED = 0
+
 
 class Body(models.Model):
     """A text of a prompt by its SHA-256: where its bytes are and in which form. Never shared between prompts.
+
+    The form of a text may be changed once, by a repacking; its bytes never are.
 
     Every representation is an object in the store. One of up to 16 KiB is also kept in `inline`, a read copy that
     can be dropped and made again.
@@ -30,10 +36,12 @@ class Body(models.Model):
     base = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="deltas", db_index=False
     )
-    depth = models.PositiveSmallIntegerField(default=0, help_text="Hops from a whole copy; 0 for one.")
     is_base = models.BooleanField(default=True, help_text="Whether later texts may be stored against this one.")
     stored_length = models.PositiveIntegerField()
     inline = models.BinaryField(null=True, blank=True)
+    packing = models.PositiveIntegerField(
+        default=AS_SAVED, help_text="Part of the object's key: 0 as saved, a random number once it was repacked."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     unreferenced_since = models.DateTimeField(
         null=True,
@@ -49,11 +57,16 @@ class Body(models.Model):
                 name="body_unreferenced",
             ),
             models.Index(fields=["base"], condition=Q(base__isnull=False), name="body_deltas_of_a_base"),
+            models.Index(
+                fields=["created_at"],
+                condition=Q(packing=AS_SAVED, inline=None, unreferenced_since=None),
+                name="body_to_repack",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(fields=["prompt", "sha256"], name="body_once_in_its_prompt"),
             models.CheckConstraint(
-                condition=Q(codec=1, base=None, depth=0, is_base=True) | (Q(codec=2, depth__gte=1) & ~Q(base=None)),
+                condition=Q(codec=1, base=None, is_base=True) | (Q(codec=2) & ~Q(base=None)),
                 name="body_delta_has_a_base",
             ),
         ]
@@ -61,9 +74,10 @@ class Body(models.Model):
     @property
     def object_key(self) -> str:
         """Where its bytes are in the store."""
-        return object_key(self.prompt_id, self.pk)
+        return object_key(self.prompt_id, self.pk, self.packing)
 
 
-def object_key(prompt_id: uuid.UUID, body_id: uuid.UUID) -> str:
-    """The key of a representation: unique, since ids are, and telling nothing of the text."""
-    return f"bodies/{prompt_id}/{body_id}"
+def object_key(prompt_id: uuid.UUID, body_id: uuid.UUID, packing: int = AS_SAVED) -> str:
+    """The key of a representation: unique, since ids and packings are, and telling nothing of the text."""
+    key = f"bodies/{prompt_id}/{body_id}"
+    return key if packing == AS_SAVED else f"{key}.{packing}"

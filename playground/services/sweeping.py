@@ -137,7 +137,10 @@ def sweep_parts(*, now: dt.datetime | None = None) -> int:
 
 
 def sweep_objects(*, now: dt.datetime | None = None) -> int:
-    """Remove stored texts that no row names: of saves that died before they committed, of twins. Answers how many."""
+    """Remove stored texts that no row names: of saves that died before they committed, of twins, of what is repacked.
+
+    A read that is about to fetch what was repacked just now asks for the row again. Answers how many.
+    """
     return _sweep_objects("bodies/", _unnamed, now or timezone.now())
 
 
@@ -147,13 +150,13 @@ def _unclaimed(keys: list[str]) -> set[str]:
 
 def _unnamed(keys: list[str]) -> set[str]:
     ids = [identity for key in keys if (identity := _body_id(key))]
-    named = Body.objects.filter(pk__in=ids).values_list("prompt_id", "pk")
-    return set(keys) - {object_key(prompt_id, pk) for prompt_id, pk in named}
+    named = Body.objects.filter(pk__in=ids).values_list("prompt_id", "pk", "packing")
+    return set(keys) - {object_key(*row) for row in named}
 
 
 def _body_id(key: str) -> uuid.UUID | None:
     try:
-        return uuid.UUID(key.rsplit("/", 1)[-1])
+        return uuid.UUID(key.rsplit("/", 1)[-1].partition(".")[0])
     except ValueError:
         return None
 
