@@ -102,8 +102,8 @@ class Pages:
         )
 
     async def metrics(self, _: Request) -> Response:
-        for model in self._service.embeddings.all():
-            self._service.metrics.batch.show(model.id, model.pool.snapshot())
+        for name, pool in self._service.batch_pools():
+            self._service.metrics.batch.show(name, pool.snapshot())
         self._service.metrics.show_fleet(self._service.fleet.report())
         self._service.metrics.pools.forget()
         for served in self._service.fleet.models.values():
