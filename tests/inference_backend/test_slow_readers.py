@@ -5,8 +5,9 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from http.client import HTTPResponse
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -70,10 +71,9 @@ def wait_until_steady(engine: ScriptedEngine) -> int:
 
 
 def read_to_end(connection: socket.socket) -> bytes:
-    data = b""
-    while piece := connection.recv(1024 * 1024):
-        data += piece
-    return data
+    response = HTTPResponse(connection)
+    response.begin()
+    return response.read()
 
 
 def test_what_is_not_read_is_not_taken_from_the_engine_and_arrives_whole_later(engine: ScriptedEngine) -> None:
@@ -82,22 +82,12 @@ def test_what_is_not_read_is_not_taken_from_the_engine_and_arrives_whole_later(e
         assert taken < in_buffers()
         # Longer than an engine may be silent: it is not the engine that is slow.
         time.sleep(1.0)
-        frames = unchunked(read_to_end(reader)).decode().split("\n\n")
+        frames = read_to_end(reader).decode().split("\n\n")
     events = [json.loads(frame.partition("data: ")[2]) for frame in frames if frame]
     pieces = [event["delta"]["text"] for event in events if event["type"] == "content_block_delta"]
     assert set(pieces) == {PIECE}
     assert len(pieces) == PIECES
     assert events[-1]["type"] == "message_stop"
-
-
-def unchunked(answer: bytes) -> bytes:
-    _, _, rest = answer.partition(b"\r\n\r\n")
-    body = b""
-    while rest:
-        size, _, rest = rest.partition(b"\r\n")
-        body += rest[: int(size, 16)]
-        rest = rest[int(size, 16) + 2 :]
-    return body
 
 
 def test_a_caller_that_never_reads_loses_its_place(engine: ScriptedEngine) -> None:
