@@ -3,6 +3,7 @@
 #   make run                          start everything on http://127.0.0.1:8000
 #   make run ARGS="--port N --data DIR"
 #   make test  ARGS="-k words"        the tests, on services of their own
+#   make test-vllm                    the model API in front of a real vLLM on the CPU: 3.4 GB, ten minutes
 #   make check                        format, lint, types, import directions, templates, scripts, settings, migrations
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 COMPILE := $(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 TEMPLATES := templates
 
-.PHONY: run test test-faults check check-scripts fmt bench lock vendor
+.PHONY: run test test-faults test-vllm check check-scripts fmt bench lock vendor
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -46,11 +47,22 @@ run: $(VENV)/installed-run
 	@exec $(BIN)/python manage.py up $(ARGS)
 
 test: $(VENV)/installed-dev $(VENV)/installed-sdk1 node_modules/.package-lock.json
-	$(BIN)/python -m pytest -n auto -m "not faults" $(ARGS)
+	$(BIN)/python -m pytest -n auto -m "not faults and not vllm" $(ARGS)
 	@if [ -d node_modules ]; then npm test --silent; else echo "Tests of the scripts skipped: no node_modules (npm ci)."; fi
 
 test-faults: $(VENV)/installed-dev $(VENV)/installed-sdk1 node_modules/.package-lock.json
 	$(BIN)/python -m pytest -n auto -m faults $(ARGS)
+
+# vLLM on the CPU and the embedded model's weights as it wants them: 3.4 GB, minutes. `make test-vllm` alone needs it.
+var/vllm/installed: requirements-vllm.txt tests/inference_backend/vllm/convert.py $(VENV)/installed-dev
+	$(PYTHON) -m venv var/vllm/venv
+	var/vllm/venv/bin/pip install --quiet --no-deps -r requirements-vllm.txt
+	HF_HUB_OFFLINE=1 var/vllm/venv/bin/python tests/inference_backend/vllm/convert.py \
+	  "$$($(BIN)/python -c "from embedded.engine import find_model_file; print(find_model_file())")" var/vllm/model
+	@touch $@
+
+test-vllm: var/vllm/installed $(VENV)/installed-sdk1 node_modules/.package-lock.json
+	$(BIN)/python -m pytest -n 0 -m vllm tests/inference_backend/vllm $(ARGS)
 
 check: $(VENV)/installed-dev check-scripts
 	$(BIN)/ruff format --check --quiet .

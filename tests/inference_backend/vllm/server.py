@@ -51,6 +51,12 @@ class VllmServer:
             )
         wait_until(lambda: answers(f"{self.url}/health"), within_s=START_WITHIN_S)
 
+    @property
+    def pid(self) -> int:
+        if self._process is None:
+            raise RuntimeError("not started")
+        return self._process.pid
+
     def kill(self) -> None:
         """All of its processes, at once."""
         if self._process:
