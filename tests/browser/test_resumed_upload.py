@@ -107,7 +107,7 @@ def test_a_cut_in_the_middle_costs_less_than_a_part(
     card = attach(page, file)
     wait_for(page, card, 0.5)
     slow.send("Network.emulateNetworkConditions", {**SLOW, "offline": True})
-    expect(card).to_contain_text(re.compile(r"cut; waiting to go on \((34|35|69|70) % is there\)"))
+    expect(card).to_contain_text(re.compile(r"Cut off with (34|35|69|70) % sent; waiting to go on"))
     there = len(set(sent.arrived))
     assert there >= 1
     assert page.locator(".file-card progress").evaluate("bar => bar.value") == pytest.approx(there / 3, abs=0.05)
@@ -220,7 +220,7 @@ def test_a_part_that_is_refused_twice_by_the_network_waits_and_goes_on(
     sent = Sent(page)
     page.route(re.compile(r"/staging/"), cut)
     card = attach(page, file)
-    expect(card).to_contain_text("waiting to go on (34 % is there)", timeout=LOADED_MS)
+    expect(card).to_contain_text("Cut off with 34 % sent; waiting to go on", timeout=LOADED_MS)
     expect(card).to_contain_text(re.compile(r"24 MB · \d"), timeout=LOADED_MS)
     assert (sent.began, sent.arrived) == ([1, 2, 2, 2, 3], [1, 2, 3])
 

@@ -52,6 +52,6 @@ export class FileCard {
   #words(part, words, done) {
     if (part === "check") return words;
     if (part !== "wait") return `${words}, ${percent(done)}`;
-    return done > 0 ? `${words} (${percent(done)} is there)` : words;
+    return done > 0 ? `Cut off with ${percent(done)} sent; waiting to go on` : words;
   }
 }
