@@ -208,7 +208,9 @@ class Failover:
             self._failed_ways.add(failed.way)
         resumption = self._resume()
         if resumption is None:
-            raise EngineCutError("The answer was lost with its engine, and another one cannot continue it.")
+            lost = EngineCutError("The answer was lost with its engine, and another one cannot continue it.")
+            self._on_failure(lost)
+            raise lost
         self.continued_by = resumption.way
         return resumption
 

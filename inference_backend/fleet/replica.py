@@ -144,10 +144,12 @@ class Replica:
     async def watch(self) -> None:
         """Verify, watch, verify again after every absence; until cancelled."""
         while True:
-            if self.phase == "verified":
-                await self._recheck()
-            else:
-                await self._verify()
+            try:
+                await (self._recheck() if self.phase == "verified" else self._verify())
+            except Exception:
+                # A bug of one engine's adapter must not leave its replica unwatched, nor take others along.
+                logger.exception("replica check failed", extra={"replica": self.key})
+                self._enter("suspect" if self.verified_at < float("inf") else "loading", "its check failed")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(VERIFIED_POLL_S if self.phase == "verified" else OTHER_POLL_S):
                     await self._check_now.wait()
