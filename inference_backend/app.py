@@ -102,6 +102,7 @@ class Pages:
         )
 
     async def metrics(self, _: Request) -> Response:
+        self._service.metrics.batch.forget()
         for name, pool in self._service.batch_pools():
             self._service.metrics.batch.show(name, pool.snapshot())
         self._service.metrics.show_fleet(self._service.fleet.report())

@@ -23,7 +23,7 @@ from inference_backend.metrics import Metrics
 from inference_backend.pools.batch_pool import BatchPool
 from inference_backend.pools.token_pool import TokenPool
 from inference_backend.record import RequestRecord
-from inference_backend.safety.service import open_safety
+from inference_backend.safety.service import open_safety, policy_path
 from inference_backend.safety.stages import SafetyStages
 from inference_backend.scheduling.delay_gate import Band
 from inference_backend.scheduling.token import token_gate
@@ -111,9 +111,9 @@ def build_service(settings: Settings) -> Service:
         once=OncePerKey(
             SharedJournal(store) if store else LocalJournal(), process=process, count=metrics.count_idempotency
         ),
-        embeddings=open_embeddings(settings, on_call=metrics.batch.observe),
+        embeddings=open_embeddings(settings, file, on_call=metrics.batch.observe),
         stalled_caller_s=settings.stalled_caller_s,
-        safety=open_safety(settings.safety_policy, metrics=metrics.safety, on_call=metrics.batch.observe),
+        safety=open_safety(policy_path(settings, file), metrics=metrics.safety, on_call=metrics.batch.observe),
     )
 
 

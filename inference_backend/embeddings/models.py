@@ -1,9 +1,11 @@
 """The embedding models of the service, each with its pool."""
 
 import asyncio
+import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from inference_backend.configuration_file import ConfigurationFile
 from inference_backend.embeddings.configuration import EmbeddingConfiguration, read_embeddings, static_model
@@ -19,6 +21,9 @@ from inference_backend.settings import Settings
 from inference_backend.tiers import Tier
 
 CONNECT_S = 2.0
+#: How long a changed model may take to be ready before it replaces the old one all the same.
+SWITCH_S = 60.0
+POLL_S = 0.05
 
 #: Called with the model, inputs, seconds and the outcome of each call.
 CallObserver = Callable[[str, int, float, str], None]
@@ -56,8 +61,11 @@ class EmbeddingModel:
 class EmbeddingModels:
     """Raises nothing at the start: a model whose workers are not well answers 529 until they are."""
 
-    def __init__(self, models: Mapping[str, EmbeddingModel]) -> None:
-        self._models = models
+    def __init__(self, configurations: Sequence[EmbeddingConfiguration], *, on_call: CallObserver) -> None:
+        self._on_call = on_call
+        self._models = {one.id: self._open(one) for one in configurations}
+        self._changes: set[asyncio.Task[None]] = set()
+        self._is_started = False
 
     def find(self, name: str) -> EmbeddingModel:
         """Raises NotFoundError."""
@@ -70,30 +78,87 @@ class EmbeddingModels:
         return tuple(self._models.values())
 
     def start(self) -> None:
+        self._is_started = True
         for model in self._models.values():
-            # A static table starts with the first text: until then it would only take time from the application.
-            model.pool.start(verified=model.configuration.engine != "openai")
+            _start(model)
+
+    def replace(self, configurations: Sequence[EmbeddingConfiguration]) -> None:
+        """Models that are new or different take over when they are ready; those they replace finish what they have."""
+        wanted = {one.id: one for one in configurations}
+        for name in set(self._models) - set(wanted):
+            self._run(_drain(self._models.pop(name)))
+        for one in wanted.values():
+            present = self._models.get(one.id)
+            if present is None or present.configuration != one:
+                self._run(self._switch(one))
 
     async def aclose(self) -> None:
+        for change in self._changes:
+            change.cancel()
+        await asyncio.gather(*self._changes, return_exceptions=True)
         await asyncio.gather(*(model.pool.aclose() for model in self._models.values()))
+
+    def _open(self, one: EmbeddingConfiguration) -> EmbeddingModel:
+        return EmbeddingModel(configuration=one, pool=_pool(one, self._on_call))
+
+    async def _switch(self, one: EmbeddingConfiguration) -> None:
+        model, taken_over = self._open(one), False
+        try:
+            if self._is_started:
+                _start(model)
+                await _until(lambda: model.pool.is_ready, within_s=SWITCH_S)
+            before = self._models.get(one.id)
+            self._models[one.id], taken_over = model, True
+        finally:
+            if not taken_over:
+                await model.pool.aclose()
+        if before:
+            await _drain(before)
+
+    def _run(self, change: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(change)
+        self._changes.add(task)
+        task.add_done_callback(self._changes.discard)
 
 
 def open_embeddings(
-    settings: Settings, *, on_call: CallObserver, environment: Mapping[str, str] = os.environ
+    settings: Settings,
+    file: ConfigurationFile | None,
+    *,
+    on_call: CallObserver,
+    environment: Mapping[str, str] = os.environ,
 ) -> EmbeddingModels:
     """Raises SettingsError."""
-    configurations: Sequence[EmbeddingConfiguration] = ()
-    if settings.config_file:
-        configurations = read_embeddings(ConfigurationFile(settings.config_file).document, environment)
-    if settings.embeds_by_table:
-        configurations = [*configurations, static_model()]
-    return open_models(configurations, on_call=on_call)
+    own = (static_model(),) if settings.embeds_by_table else ()
+
+    def read(document: Mapping[str, Any]) -> tuple[EmbeddingConfiguration, ...]:
+        return (*read_embeddings(document, environment), *own)
+
+    if file is None:
+        return EmbeddingModels(own, on_call=on_call)
+    models = EmbeddingModels(read(file.document), on_call=on_call)
+    file.add_section(read, models.replace)
+    return models
 
 
-def open_models(configurations: Sequence[EmbeddingConfiguration], *, on_call: CallObserver) -> EmbeddingModels:
-    return EmbeddingModels(
-        {one.id: EmbeddingModel(configuration=one, pool=_pool(one, on_call)) for one in configurations}
-    )
+def _start(model: EmbeddingModel) -> None:
+    # A static table starts with the first text: until then it would only take time from the application.
+    model.pool.start(verified=model.configuration.engine != "openai")
+
+
+async def _drain(model: EmbeddingModel) -> None:
+    try:
+        await _until(lambda: model.pool.is_idle, within_s=model.configuration.queue_s)
+    finally:
+        await model.pool.aclose()
+
+
+async def _until(holds: Callable[[], bool], *, within_s: float) -> None:
+    """Or until the time is up."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            while not holds():  # noqa: ASYNC110 - the states of a pool are not events
+                await asyncio.sleep(POLL_S)
 
 
 def _pool(one: EmbeddingConfiguration, on_call: CallObserver) -> BatchPool[str, Embedding]:

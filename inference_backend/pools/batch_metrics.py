@@ -33,6 +33,11 @@ class BatchMetrics:
         self._fill.labels(pool=pool).observe(inputs)
         self._seconds.labels(pool=pool).observe(seconds)
 
+    def forget(self) -> None:
+        """Before the pools are shown: one that is gone is shown no more."""
+        for gauge in (self._waiting, self._workers, self._refused, self._ended):
+            gauge.clear()
+
     def show(self, pool: str, state: Snapshot) -> None:
         """Called when the metrics are read."""
         for tier, waiting in state.queued.items():

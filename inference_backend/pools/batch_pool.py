@@ -157,6 +157,10 @@ class BatchPool(Generic[Input, Output]):
         return self._scheduler.expected_wait(tier)
 
     @property
+    def is_idle(self) -> bool:
+        return not self._open and not self._calls
+
+    @property
     def is_ready(self) -> bool:
         return self._scheduler.healthy > 0
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from inference_backend.configuration_file import ConfigurationFile
 from inference_backend.embeddings.models import CallObserver
 from inference_backend.pools.batch_pool import BatchPool, Ticket
 from inference_backend.pools.batch_worker import BatchWorker
@@ -13,11 +14,24 @@ from inference_backend.safety.metrics import SafetyMetrics
 from inference_backend.safety.policy import Classifier, read_policy
 from inference_backend.safety.stages import SafetyStages
 from inference_backend.scheduling.batch import BatchScheduler
-from inference_backend.settings import SettingsError
+from inference_backend.settings import Settings, SettingsError
 
 POOL = "safety"
 #: A verdict that takes this many budgets will not come any more: the worker is started anew.
 LOST_AFTER_BUDGETS = 4
+
+
+def policy_path(settings: Settings, file: ConfigurationFile | None) -> Path | None:
+    """INFERENCE_SAFETY_POLICY, or `policy` in [safety] of the configuration file: relative to that file.
+
+    Raises SettingsError.
+    """
+    table = file.document.get("safety") if file else None
+    if settings.safety_policy or table is None or settings.config_file is None:
+        return settings.safety_policy
+    if not isinstance(table, dict) or set(table) != {"policy"} or not isinstance(table["policy"], str):
+        raise SettingsError('[safety] must hold policy = "FILE", and nothing else')
+    return settings.config_file.parent / table["policy"]
 
 
 def open_safety(

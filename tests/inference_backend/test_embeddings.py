@@ -256,6 +256,40 @@ async def test_free_is_turned_away_first_with_a_time_to_come_back(tmp_path: Path
             assert {answer.status_code for answer in internal} == {200}
 
 
+async def test_models_come_change_and_go_without_a_restart_or_a_failed_request(tmp_path: Path) -> None:
+    def table(name: str, workers: int) -> str:
+        return (
+            f'id = "{name}"\nengine = "simulated"\nworkers = {workers}\ncall_ms = 30\ntimeout_ms = 9000\n'
+            "delay_ms = { internal = [60000, 120000] }"
+        )
+
+    with backend_with(tmp_path, table("sim", 1), table("old", 1)) as client:
+
+        def workers_of(name: str) -> float:
+            key = f'inference_batch_workers{{pool="{name}",state="healthy"}} '
+            lines = client.get("/metrics").text.splitlines()
+            return next((float(line.removeprefix(key)) for line in lines if line.startswith(key)), 0.0)
+
+        asking = asyncio.create_task(ask_for_a_while(str(client.base_url), "sim"))
+        await asyncio.to_thread(wait_until, lambda: workers_of("sim") == 1)
+        path = tmp_path / "inference.toml"
+        changed = "".join(f"[[embeddings]]\n{one}\n" for one in (table("sim", 3), table("new", 1)))
+        path.write_text(MODELS + changed, encoding="utf-8")
+        await asyncio.to_thread(wait_until, lambda: workers_of("sim") == 3 and workers_of("new") == 1)
+        assert set(await asking) == {200}
+        refused(client, 404, {"model": "old", "input": "a"})
+
+
+async def ask_for_a_while(address: str, model: str) -> list[int]:
+    body = {"model": model, "input": "a"}
+    statuses = []
+    async with httpx2.AsyncClient(base_url=address, headers=HEADERS, timeout=60, trust_env=False) as client:
+        for _ in range(40):
+            calls = (client.post("/v1/embeddings", json=body) for _ in range(8))
+            statuses += [response.status_code for response in await asyncio.gather(*calls)]
+    return statuses
+
+
 def test_a_server_behind_it_speaks_the_same_language(tmp_path: Path, devices: httpx2.Client) -> None:
     """Another backend stands in for vLLM: any server with /v1/embeddings will do."""
     table = f"""

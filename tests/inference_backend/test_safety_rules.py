@@ -1,15 +1,18 @@
 """Rules of the policy file: what they refuse, what they cost, and what a wrong policy says."""
 
+import dataclasses
 import time
 from pathlib import Path
 
 import pytest
 
+from inference_backend.configuration_file import ConfigurationFile
 from inference_backend.engines.protocol import GenerationRequest, Stopped, Turn
 from inference_backend.errors import BodyTooLargeError
 from inference_backend.safety.policy import Policy
 from inference_backend.safety.rules import RuleSet
-from inference_backend.settings import SettingsError
+from inference_backend.safety.service import policy_path
+from inference_backend.settings import Settings, SettingsError
 from inference_backend.tiers import Tier
 from tests.inference_backend.inspecting import RULES, Answer, ask, stages_for, text_of, words
 
@@ -109,6 +112,19 @@ def test_a_wrong_policy_names_the_place(policy: str, said: str) -> None:
     with pytest.raises(SettingsError, match="safety policy") as failure:
         Policy(policy.encode())
     assert said in str(failure.value)
+
+
+def test_the_configuration_file_may_name_the_policy(tmp_path: Path) -> None:
+    path = tmp_path / "inference.toml"
+    path.write_text('[safety]\npolicy = "rules.toml"\n', encoding="utf-8")
+    settings = Settings(config_file=path)
+    assert policy_path(settings, ConfigurationFile(path)) == tmp_path / "rules.toml"
+    own = dataclasses.replace(settings, safety_policy=tmp_path / "own.toml")
+    assert policy_path(own, ConfigurationFile(path)) == tmp_path / "own.toml"
+    assert policy_path(Settings(), None) is None
+    path.write_text("[safety]\nrules = true\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="safety"):
+        policy_path(settings, ConfigurationFile(path))
 
 
 def test_the_digest_names_the_exact_file() -> None:
