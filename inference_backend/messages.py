@@ -1,8 +1,8 @@
 """The path of a request to /v1/messages and /v1/messages/count_tokens."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from starlette.types import Receive, Scope, Send
 
@@ -94,11 +94,16 @@ class CountTokens:
             record.model = model.id
             prompt = build_prompt(request, capabilities=model.capabilities)
             size = PromptSize(model, prompt, on_failure=service.metrics.count_failure)
-            await run_while_connected(receive, _send_count(size.count(), send))
+            await run_while_connected(receive, self._answer(caller, size, send))
 
-
-async def _send_count(counting: Coroutine[Any, Any, int], send: Send) -> None:
-    await send_json(send, 200, {"input_tokens": await counting})
+    async def _answer(self, caller: Caller, size: PromptSize, send: Send) -> None:
+        """Counting takes time of an engine, but nothing of what answers may cost."""
+        async with self._service.limits.admit(
+            account=caller.account, tier=caller.tier, input_tokens=0, output_tokens=0, expected_wait_s=0, kind="counts"
+        ) as charge:
+            tokens = await size.count()
+            charge.settle(input_tokens=0, output_tokens=0)
+        await send_json(send, 200, {"input_tokens": tokens})
 
 
 async def _apart_if_large(read: Callable[[bytes], Read], body: bytes) -> Read:

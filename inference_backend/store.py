@@ -34,10 +34,8 @@ class Script:
 
 class SharedStore:
     def __init__(self, url: str) -> None:
-        self._pool = redis.asyncio.BlockingConnectionPool.from_url(
+        self._pool = redis.asyncio.ConnectionPool.from_url(
             url,
-            max_connections=CONNECTIONS,
-            timeout=TIMEOUT_S,
             socket_timeout=TIMEOUT_S,
             socket_connect_timeout=TIMEOUT_S,
             # A step whose answer came too late has happened: a second time it would take twice.
@@ -45,6 +43,7 @@ class SharedStore:
         )
         self._client: redis.asyncio.Redis = redis.asyncio.Redis(connection_pool=self._pool)
         self._scripts: dict[str, Any] = {}
+        self._turns = asyncio.Semaphore(CONNECTIONS)
         self._down_until = float("-inf")
 
     def script(self, source: str) -> Script:
@@ -53,16 +52,22 @@ class SharedStore:
 
     async def run(self, source: str, keys: Sequence[str], args: Sequence[bytes | str | int | float]) -> list[Any]:
         """Raises StoreDownError."""
-        if time.monotonic() < self._down_until:
-            raise StoreDownError
+        self._check()
         return cast("list[Any]", await apart(self._call(source, keys, args)))
 
     async def _call(self, source: str, keys: Sequence[str], args: Sequence[bytes | str | int | float]) -> Any:
-        try:
-            return await self._scripts[source](keys=keys, args=args)
-        except (RedisError, OSError, TimeoutError) as error:
-            self._down_until = time.monotonic() + REST_S
-            raise StoreDownError from error
+        async with self._turns:
+            # Of a crowd that waited for its turn only the first learns by itself that the store is gone.
+            self._check()
+            try:
+                return await self._scripts[source](keys=keys, args=args)
+            except (RedisError, OSError, TimeoutError) as error:
+                self._down_until = time.monotonic() + REST_S
+                raise StoreDownError from error
+
+    def _check(self) -> None:
+        if time.monotonic() < self._down_until:
+            raise StoreDownError
 
     async def aclose(self) -> None:
         await self._client.aclose()

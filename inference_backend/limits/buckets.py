@@ -109,14 +109,14 @@ for i = 1, count do
     wait = math.max(0, need - levels[i]) / rate
   end
   full_in = math.max(full_in, (capacity - levels[i]) / rate)
-  answer[#answer + 1] = string.format('%.9g', share)
-  answer[#answer + 1] = string.format('%.15g', levels[i])
+  answer[#answer + 1] = string.format('%.17g', share)
+  answer[#answer + 1] = string.format('%.17g', levels[i])
   answer[#answer + 1] = string.format('%.6f', wait)
 end
-local write = {'at', string.format('%.6f', math.max(now, at or now))}
+local write = {'at', string.format('%.17g', math.max(now, at or now))}
 for i = 1, count do
   write[#write + 1] = 'level' .. i
-  write[#write + 1] = string.format('%.15g', levels[i])
+  write[#write + 1] = string.format('%.17g', levels[i])
 end
 redis.call('HSET', KEYS[1], unpack(write))
 redis.call('EXPIRE', KEYS[1], math.ceil(full_in) + 60)

@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from inference_backend.errors import RateLimitedError
 from inference_backend.limits.bucket import payable
@@ -18,6 +19,8 @@ from inference_backend.limits.leases import RENEW_S, Leases
 from inference_backend.limits.shares import IDLE_S, ShareKeeper
 from inference_backend.store import SharedStore
 from inference_backend.tiers import Tier
+
+Kind = Literal["answers", "counts"]
 
 logger = logging.getLogger(__name__)
 
@@ -61,18 +64,26 @@ class Limits:
 
     @contextlib.asynccontextmanager
     async def admit(
-        self, *, account: str, tier: Tier, input_tokens: int, output_tokens: int, expected_wait_s: float
+        self,
+        *,
+        account: str,
+        tier: Tier,
+        input_tokens: int,
+        output_tokens: int,
+        expected_wait_s: float,
+        kind: Kind = "answers",
     ) -> AsyncIterator[Charge]:
         """Holds a place and the reserved amounts while the body runs. Raises RateLimitedError or StoreDownError.
 
-        `expected_wait_s` is that of the tier: the longer, the tighter the limits (tightening.py).
+        `expected_wait_s` is that of the tier: the longer, the tighter the limits (tightening.py). Requests of another
+        `kind` have the same limits once more, for themselves.
         """
+        name = _name(account, tier, kind)
         try:
-            charge = await self._take(account, tier, input_tokens, output_tokens, expected_wait_s)
+            charge = await self._take(name, tier, input_tokens, output_tokens, expected_wait_s)
         except RateLimitedError as refusal:
             self._on_refusal(tier, refusal.limit)
             raise
-        name = _name(account, tier)
         try:
             yield charge
         finally:
@@ -80,9 +91,9 @@ class Limits:
             self._shares.give_back(name, charge.refund())
 
     async def _take(
-        self, account: str, tier: Tier, input_tokens: int, output_tokens: int, expected_wait_s: float
+        self, name: str, tier: Tier, input_tokens: int, output_tokens: int, expected_wait_s: float
     ) -> Charge:
-        limits, name = self.tiers[tier], _name(account, tier)
+        limits = self.tiers[tier]
         rates = limits.scaled(limits.tightening.factor(expected_wait_s))
         wanted = (1.0, float(input_tokens), float(output_tokens))
         needs = (payable(wanted[0], rates[0]), payable(wanted[1], rates[1]), payable(wanted[2], rates[2]))
@@ -98,7 +109,7 @@ class Limits:
 
     def headers(self, account: str, tier: Tier) -> dict[str, str]:
         """`anthropic-ratelimit-*`, as far as this process knows. `reset` is when the limit is whole again."""
-        shares = self._shares.find(_name(account, tier))
+        shares = self._shares.find(_name(account, tier, "answers"))
         rates = shares.rates if shares else self.tiers[tier].rates
         remaining = shares.remaining(time.monotonic()) if shares else tuple(rate.capacity for rate in rates)
         now = time.time()
@@ -142,9 +153,9 @@ def _rfc3339(at: float) -> str:
     return dt.datetime.fromtimestamp(math.ceil(at), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _name(account: str, tier: Tier) -> str:
+def _name(account: str, tier: Tier, kind: Kind) -> str:
     """An account that changes its tier starts with fresh limits."""
-    return f"{tier}:{account}"
+    return f"{kind}:{tier}:{account}"
 
 
 def _refuse(refusal: Shares) -> RateLimitedError:

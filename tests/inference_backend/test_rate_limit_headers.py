@@ -127,6 +127,17 @@ def test_a_request_that_was_not_answered_is_given_back(engine: ScriptedEngine, a
     assert ask(address, account).status_code == 200
 
 
+def test_counting_has_the_limits_once_more_for_itself(address: str, account: str) -> None:
+    def count() -> int:
+        prompt = {name: value for name, value in BODY.items() if name != "max_tokens"}
+        return httpx2.post(
+            f"{address}/v1/messages/count_tokens", json=prompt, headers=headers_of(account), trust_env=False
+        ).status_code
+
+    assert [count() for _ in range(3)] == [200, 200, 429]
+    assert [ask(address, account).status_code for _ in range(3)] == [200, 200, 429]
+
+
 def test_a_replay_costs_nothing(address: str, account: str) -> None:
     key = secrets.token_hex(8)
     for _ in range(6):
