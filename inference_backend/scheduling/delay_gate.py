@@ -122,6 +122,8 @@ class DelayGate:
         if window_s <= 0 or not 0 <= floor < 1:
             raise ValueError("the window is longer than 0 s, the floor from 0 to below 1")
         self._bands = dict(bands)
+        # More, and a pool of few workers would let its callers wait too long.
+        self._slack_s = min(band.low_s for band in bands.values())
         self._window_s = window_s
         self._floor = floor
         self._jitter = jitter or SpreadSequence(seed)
@@ -150,8 +152,9 @@ class DelayGate:
         if math.isinf(delay_s):
             return self._refuse(tier, "no_capacity", delay_s, now)
         state, band = self._states[tier], self._bands[tier]
-        standing_s = state.minimum.add(delay_s, now, max(self._window_s, 2 * interval_s)) - interval_s
-        fraction = self._tighten(state, band, standing_s, now)
+        least_s = state.minimum.add(delay_s, now, max(self._window_s, 2 * interval_s))
+        # What the very next service takes along is no standing queue.
+        fraction = self._tighten(state, band, least_s - min(interval_s, self._slack_s), now)
         if delay_s > 2 * band.high_s + interval_s:
             fraction = 0.0
         if fraction >= 1.0 or (fraction > 0.0 and state.draw() < fraction):

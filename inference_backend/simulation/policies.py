@@ -63,7 +63,7 @@ class IdleTakesAll(Policy):
 
 
 class PerWorkerQueues(Policy):
-    """A request goes to the shortest of the workers' own queues when it comes, and stays there."""
+    """A request goes, when it comes, to the worker with the least to do (waiting and under way), and stays there."""
 
     def __init__(self, *, max_size: int = 50) -> None:
         super().__init__(max_size=max_size)
@@ -74,7 +74,9 @@ class PerWorkerQueues(Policy):
         self._queues[worker] = deque()
 
     def submit(self, item: int, *, tier: Tier, now: float, deadline: float | None = None) -> Refusal | None:
-        min(self._queues.values(), key=len).append(item)
+        under_way = {batch.worker: len(batch.items) for batch in self._calls.values()}
+        worker = min(self._queues, key=lambda name: len(self._queues[name]) + under_way.get(name, 0))
+        self._queues[worker].append(item)
         return None
 
     def poll(self, now: float) -> Decisions[int]:
@@ -148,7 +150,7 @@ class IdlePlusInterval(IdleTakesAll):
 
 RIVALS: Mapping[str, Callable[[], Scheduler]] = {
     "idle takes all": IdleTakesAll,
-    "a queue for each GPU, shortest": PerWorkerQueues,
+    "a queue for each GPU": PerWorkerQueues,
     "close after 10 ms, then queue": CloseThenQueue,
     "paced, a quarter idle sends at once": IdlePlusInterval,
 }
