@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import datetime as dt
+import functools
 import logging
 import math
 import random
@@ -146,11 +147,16 @@ class _Line:
     reset_at: float
 
     def values(self) -> tuple[tuple[str, str], ...]:
-        return (("limit", str(self.limit)), ("remaining", str(self.remaining)), ("reset", _rfc3339(self.reset_at)))
+        return (
+            ("limit", str(self.limit)),
+            ("remaining", str(self.remaining)),
+            ("reset", _rfc3339(math.ceil(self.reset_at))),
+        )
 
 
-def _rfc3339(at: float) -> str:
-    return dt.datetime.fromtimestamp(math.ceil(at), dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+@functools.lru_cache(maxsize=1024)
+def _rfc3339(second: int) -> str:
+    return dt.datetime.fromtimestamp(second, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _name(account: str, tier: Tier, kind: Kind) -> str:
