@@ -49,7 +49,7 @@ def backend(*, host: str, port: int, environment: Mapping[str, str], after: tupl
         probe=partial(answers, f"http://127.0.0.1:{port}/healthz"),
         after=after,
         start_within_s=30,
-        stop_within_s=2,
+        stop_within_s=3,
         rank=20,
         vital=False,
     )

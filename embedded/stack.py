@@ -230,9 +230,10 @@ def add_backend(stack: Stack) -> None:
         "INFERENCE_API_KEY": key,
         "INFERENCE_SERVICE_KEY": key,
     }
-    # An empty INFERENCE_EMBEDDINGS serves none.
+    # An empty INFERENCE_EMBEDDINGS serves none. A person who stops the application does not wait for answers to end.
     environment = {
         "INFERENCE_EMBEDDINGS": "static",
+        "INFERENCE_SHUTDOWN_S": "1",
         **stack.child_environment,
         "PYTHONPATH": str(application.ROOT),
     }
