@@ -1,5 +1,7 @@
 """What one replica can take at once, and what it has taken: places, KV cache and prompts still being read."""
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from inference_backend.scheduling.affinity import PrefixMemory
@@ -21,12 +23,17 @@ class Running:
 
 
 class ReplicaBudget:
-    """Tokens throughout. A prompt larger than a limit is let in where it is alone, since else it never would be."""
+    """Tokens throughout. A prompt larger than a limit is let in where it is alone, since else it never would be.
+
+    `headrooms`: the shares of everything that work of some tier leaves to others.
+    """
 
     slots: int
     kv_tokens: int | None
 
-    def __init__(self, name: str, *, prefill_portion: int, prefix_blocks: int, decode_s: float) -> None:
+    def __init__(
+        self, name: str, *, prefill_portion: int, prefix_blocks: int, decode_s: float, headrooms: Iterable[float]
+    ) -> None:
         self.name = name
         self.running: dict[str, Running] = {}
         self.kv_used = 0
@@ -38,6 +45,8 @@ class ReplicaBudget:
         self.last_start = 0
         self._prefill_portion = prefill_portion
         self._output_tokens = 0
+        # Slots, prompt tokens and KV tokens, as far as each may go. Looked at several times for each request.
+        self._limits: dict[float, tuple[int, float, float]] = dict.fromkeys(headrooms, (0, 0.0, 0.0))
 
     def limit(self, *, slots: int, kv_tokens: int | None) -> None:
         """Raises ValueError. What runs already keeps what it has."""
@@ -45,14 +54,24 @@ class ReplicaBudget:
             raise ValueError(f"{self.name}: slots and kv_tokens must be above 0")
         self.slots = slots
         self.kv_tokens = kv_tokens
+        for headroom in self._limits:
+            # Reading is what newcomers wait for, so whoever leaves anything to others leaves half of it.
+            portion = self._prefill_portion / 2 if headroom else self._prefill_portion
+            kv_limit = math.inf if kv_tokens is None else kv_tokens * (1 - headroom)
+            self._limits[headroom] = (slots - int(headroom * slots), portion, kv_limit)
+
+    def places(self, headroom: float) -> int:
+        """Slots of a replica that takes work."""
+        return 0 if self.is_draining else self._limits[headroom][0]
 
     def is_open_to(self, headroom: float) -> bool:
-        """Whether work that leaves `headroom` (a share of everything) to others could start now."""
+        """Whether work that leaves this share to others could start now."""
+        slots, portion, kv_limit = self._limits[headroom]
         return (
-            not self.is_draining
-            and len(self.running) < self.slots - int(headroom * self.slots)
-            and (not self.prefill_tokens or self.prefill_tokens < self._portion(headroom))
-            and (self.kv_tokens is None or not self.kv_used or self.kv_used < self.kv_tokens * (1 - headroom))
+            len(self.running) < slots
+            and (self.prefill_tokens < portion or not self.prefill_tokens)
+            and (self.kv_used < kv_limit or not self.kv_used)
+            and not self.is_draining
         )
 
     def uncached_tokens(self, work: Work) -> int:
@@ -65,11 +84,10 @@ class ReplicaBudget:
         """Of a replica that is open to it."""
         if self.name in work.avoid or (self.held_for is not None and self.held_for != work.id):
             return False
-        if self.prefill_tokens and self.prefill_tokens + uncached_tokens > self._portion(headroom):
+        _, portion, kv_limit = self._limits[headroom]
+        if self.prefill_tokens and self.prefill_tokens + uncached_tokens > portion:
             return False
-        if self.kv_tokens is None or not self.kv_used:
-            return True
-        return self.kv_used + self._kv_need(work) <= self.kv_tokens * (1 - headroom)
+        return not self.kv_used or self.kv_used + self._kv_need(work) <= kv_limit
 
     def busy_s(self, prefill_s_per_token: float) -> float:
         """Until everything that it has is done: prompts one after the other, answers side by side in its places."""
@@ -101,10 +119,6 @@ class ReplicaBudget:
         self.kv_used -= running.kv_tokens
         self._output_tokens -= running.output_tokens
         del self.running[running.work.id]
-
-    def _portion(self, headroom: float) -> float:
-        """Reading is what newcomers wait for, so whoever leaves anything to others leaves half of it."""
-        return self._prefill_portion / 2 if headroom else self._prefill_portion
 
     def _kv_need(self, work: Work) -> int:
         need = work.prompt_tokens + work.max_tokens

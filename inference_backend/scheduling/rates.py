@@ -9,6 +9,7 @@ PREFILL_S_PER_TOKEN = 0.0005
 DECODE_S_PER_TOKEN = 0.025
 OUTPUT_TOKENS = 256.0
 WEIGHT_OF_NEWEST = 0.05
+SAMPLES_OF_FULL_WEIGHT = 20
 # One sample moves the estimate as if it were at most this many times faster or slower: a stalled connection or a cached
 # prompt is no news about the engine, yet a real change is followed within a few samples.
 OUTLIER_FACTOR = 4.0
@@ -18,7 +19,10 @@ OFFERED_OVER_S = 10.0
 class MeasuredPace:
     """Seconds per token: an exponentially weighted ratio of sums, so that large samples count for more."""
 
+    __slots__ = ("_samples", "_seconds", "_tokens", "s_per_token")
+
     def __init__(self, assumed: float) -> None:
+        self.s_per_token = assumed
         self._samples = 0
         self._seconds = assumed
         self._tokens = 1.0
@@ -27,20 +31,20 @@ class MeasuredPace:
     def is_measured(self) -> bool:
         return self._samples > 0
 
-    @property
-    def s_per_token(self) -> float:
-        return self._seconds / self._tokens
-
     def note(self, seconds: float, tokens: float) -> None:
         if tokens <= 0 or seconds <= 0:
             return
-        if self.is_measured:
+        if self._samples:
             expected = self.s_per_token * tokens
-            seconds = min(max(seconds, expected / OUTLIER_FACTOR), expected * OUTLIER_FACTOR)
+            if seconds > expected * OUTLIER_FACTOR:
+                seconds = expected * OUTLIER_FACTOR
+            elif seconds < expected / OUTLIER_FACTOR:
+                seconds = expected / OUTLIER_FACTOR
         self._samples += 1
-        weight = max(WEIGHT_OF_NEWEST, 1 / self._samples)
+        weight = 1 / self._samples if self._samples < SAMPLES_OF_FULL_WEIGHT else WEIGHT_OF_NEWEST
         self._seconds += weight * (seconds - self._seconds)
         self._tokens += weight * (tokens - self._tokens)
+        self.s_per_token = self._seconds / self._tokens
 
 
 class OfferedLoad:
@@ -76,9 +80,9 @@ class ServiceRates:
         self._above = {tier: [self._offered[above] for above in TIERS[TIERS.index(tier) + 1 :]] for tier in TIERS}
 
     @property
-    def mean_output(self) -> float:
-        """Tokens of an answer, averaged over the last ones."""
-        return self._output_tokens
+    def mean_place_s(self) -> float:
+        """Of an answer of average length, without its prompt."""
+        return self._output_tokens * self.decode.s_per_token
 
     def expected_output(self, max_tokens: int) -> int:
         """Tokens. Most answers end long before max_tokens, which callers set to whatever is allowed."""
@@ -93,7 +97,7 @@ class ServiceRates:
 
     def note_output(self, tokens: int) -> None:
         self._answers += 1
-        weight = max(WEIGHT_OF_NEWEST, 1 / self._answers)
+        weight = 1 / self._answers if self._answers < SAMPLES_OF_FULL_WEIGHT else WEIGHT_OF_NEWEST
         self._output_tokens += weight * (tokens - self._output_tokens)
 
     def note_offered(self, tier: Tier, seconds: float, now: float) -> None:

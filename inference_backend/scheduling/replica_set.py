@@ -27,7 +27,11 @@ class ReplicaSet:
     def put(self, name: str, *, slots: int, kv_tokens: int | None, decode_s: float) -> None:
         """Raises ValueError for limits below 1."""
         budget = self._budgets.get(name) or ReplicaBudget(
-            name, prefill_portion=self._prefill_portion, prefix_blocks=self._prefix_blocks, decode_s=decode_s
+            name,
+            prefill_portion=self._prefill_portion,
+            prefix_blocks=self._prefix_blocks,
+            decode_s=decode_s,
+            headrooms=self._open,
         )
         budget.limit(slots=slots, kv_tokens=kv_tokens)
         budget.is_draining = False
@@ -42,8 +46,9 @@ class ReplicaSet:
     def remove(self, name: str) -> ReplicaBudget | None:
         budget = self._budgets.get(name)
         if budget is not None:
-            self.drain(name)
             del self._budgets[name]
+            budget.is_draining = True
+            self._recount(budget)
         return budget
 
     def refresh(self, budget: ReplicaBudget) -> None:
@@ -64,6 +69,8 @@ class ReplicaSet:
 
     def takes(self, work: Work) -> bool:
         """Whether there is a replica that it may start on, sooner or later."""
+        if not work.avoid:
+            return self._places[0.0] > 0
         return any(not budget.is_draining and name not in work.avoid for name, budget in self._budgets.items())
 
     def choose(self, work: Work, *, headroom: float, prefill_s: float) -> tuple[ReplicaBudget, int] | None:
@@ -112,6 +119,5 @@ class ReplicaSet:
         if budget.is_draining and budget.held_for is not None:
             self.release(budget.held_for)
         self.refresh(budget)
-        working = [budget for budget in self._budgets.values() if not budget.is_draining]
         for headroom in self._places:
-            self._places[headroom] = sum(budget.slots - int(headroom * budget.slots) for budget in working)
+            self._places[headroom] = sum(other.places(headroom) for other in self._budgets.values())

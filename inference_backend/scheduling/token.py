@@ -6,7 +6,7 @@ once are bounded, because reading one takes turns with the answers being written
 """
 
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice
@@ -116,7 +116,7 @@ class TokenScheduler:
 
     def submit(self, work: Work, now: float) -> Refusal | None:
         """None: it waits. Raises ValueError for an id that waits or runs already."""
-        if work.id in self._line or work.id in self._running:
+        if work.id in self._line.entries or work.id in self._running:
             raise ValueError(f"the work {work.id} is here already")
         refusal = self._refuse(work, now)
         if refusal is not None:
@@ -131,15 +131,17 @@ class TokenScheduler:
 
     def poll(self, now: float) -> Decisions:
         """What starts now and what never will."""
-        decisions = Decisions(expired=self._line.pop_expired(now))
-        for work in decisions.expired:
+        waiting = self._line.entries
+        expired = self._line.pop_expired(now) if waiting else []
+        for work in expired:
             self._replicas.release(work.id)
-        while len(self._line) and self._replicas.is_open_to(0.0):
+        starts: list[tuple[Work, str]] = []
+        while waiting and self._replicas.is_open_to(0.0):
             start = self._start_next(now)
             if start is None:
                 break
-            decisions.starts.append(start)
-        return decisions
+            starts.append(start)
+        return Decisions(starts=starts, expired=expired)
 
     def next_wakeup(self) -> float | None:
         """When `poll` must be called again at the latest, whatever happens."""
@@ -222,7 +224,7 @@ class TokenScheduler:
             return Refusal(tier=tier, code="no_capacity", retry_after_s=NO_REPLICA_RETRY_S, delay_s=math.inf)
         if work.resumed:
             return None
-        if len(self._line) >= self._policy.most_waiting:
+        if len(self._line.entries) >= self._policy.most_waiting:
             wait_s = self.expected_wait(tier, now)
             return Refusal(tier=tier, code="overloaded", retry_after_s=FULL_RETRY_S, delay_s=wait_s)
         return self._ask_gate(self._gate, work, now) if self._gate else None
@@ -230,7 +232,7 @@ class TokenScheduler:
     def _ask_gate(self, gate: DelayGate, work: Work, now: float) -> Refusal | None:
         tier = work.tier
         others_s, own_s = self._waits(tier, now)
-        share = self._line.tiers[tier].share_ahead_of(work.key)
+        share = self._line.tiers[tier].share_ahead_of(work.key) if own_s else 0.0
         wait_s = others_s + share * own_s
         if now + wait_s > work.deadline:
             retry_after_s = min(LONGEST_RETRY_S, max(1, math.ceil(wait_s)))
@@ -238,7 +240,7 @@ class TokenScheduler:
         if own_s and share < 1.0 and wait_s <= gate.band(tier).low_s:
             # The line is long because of others, and fair: this one passes them, and must not pay for them here.
             return None
-        interval_s = self._mean_place_s() / self._replicas.places(self._headroom[tier])
+        interval_s = self.rates.mean_place_s / self._replicas.places(self._headroom[tier])
         return gate.admit(tier, delay_s=others_s + own_s, now=now, capacity=1 / interval_s, interval_s=interval_s)
 
     def _waits(self, tier: Tier, now: float) -> tuple[float, float]:
@@ -247,43 +249,43 @@ class TokenScheduler:
         Work in seconds of place, divided by the places that the tiers above leave to it: those that they keep busy with
         what they offer are not there for this one.
         """
-        own, above = self._line.tiers[tier], self._above[tier]
-        prompt_tokens = sum([line.prompt_tokens for line in above])
-        output_tokens = sum([line.output_tokens for line in above])
-        headroom = self._headroom[tier]
-        places, all_places = self._replicas.places(headroom), self._replicas.places(0.0)
+        replicas, headroom, own = self._replicas, self._headroom[tier], self._line.tiers[tier]
+        prompt_tokens = output_tokens = 0
+        for line in self._above[tier]:
+            prompt_tokens += line.prompt_tokens
+            output_tokens += line.output_tokens
+        if not output_tokens and not own.output_tokens and replicas.is_open_to(headroom):
+            return 0.0, 0.0
+        places, all_places = replicas.places(headroom), replicas.places(0.0)
         if not places:
             return math.inf, 0.0
-        if not output_tokens and not own.output_tokens and self._replicas.is_open_to(headroom):
-            return 0.0, 0.0
-        if self._running and not self._replicas.is_open_to(0.0):
+        if self._running and not replicas.is_open_to(0.0):
             # The KV cache may be full before the slots are.
             places, all_places = min(places, len(self._running)), min(all_places, len(self._running))
         left = max(all_places - self.rates.offered_above(tier, now), places / self._policy.aged_every)
         left = min(places, left)
-        above_s = self.rates.place_s(prompt_tokens, output_tokens)
-        own_s = self.rates.place_s(own.prompt_tokens, own.output_tokens)
-        return above_s / left + self._mean_place_s() / places, own_s / left
-
-    def _mean_place_s(self) -> float:
-        """Of an answer of average length, without its prompt: how long a place is taken."""
-        return self.rates.place_s(0.0, self.rates.mean_output)
+        prefill_s, decode_s = self.rates.prefill.s_per_token, self.rates.decode.s_per_token
+        above_s = prompt_tokens * prefill_s + output_tokens * decode_s
+        own_s = own.prompt_tokens * prefill_s + own.output_tokens * decode_s
+        return above_s / left + self.rates.mean_place_s / places, own_s / left
 
     def _start_next(self, now: float) -> tuple[Work, str] | None:
-        tiers = [tier for tier, headroom in self._headroom.items() if self._replicas.is_open_to(headroom)]
-        first = self._line.first(now, tiers)
+        first = self._line.first(now, self._is_open)
         if first is None:
             return None
         entry, goes_first = first
         choice = self._choose(entry, goes_first=goes_first)
         if choice is not None:
             return self._start(entry, *choice, goes_first=goes_first, now=now)
-        return self._start_behind(now, tiers)
+        return self._start_behind(now)
 
-    def _start_behind(self, now: float, tiers: Container[Tier]) -> tuple[Work, str] | None:
+    def _is_open(self, tier: Tier) -> bool:
+        return self._replicas.is_open_to(self._headroom[tier])
+
+    def _start_behind(self, now: float) -> tuple[Work, str] | None:
         """The first does not fit at present, perhaps another one does."""
         passed: list[Entry] = []
-        with closing(self._line.candidates(now, tiers)) as candidates:
+        with closing(self._line.candidates(now, self._is_open)) as candidates:
             for entry, goes_first in islice(candidates, self._policy.lookahead):
                 choice = self._choose(entry, goes_first=goes_first)
                 if choice is not None:

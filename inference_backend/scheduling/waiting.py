@@ -9,8 +9,9 @@ time is the tag of what was served last. A key with 200 requests waiting therefo
 """
 
 import heapq
+import math
 from collections import OrderedDict
-from collections.abc import Container, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
@@ -192,40 +193,41 @@ class TierLine:
 
 
 class WaitingLine:
-    """All tiers. `age_s` names the tiers that rise and after how many seconds of waiting."""
+    """All tiers. `age_s` names the tiers that rise and after how many seconds of waiting. `entries`: by id of work."""
 
     def __init__(self, *, age_s: Mapping[Tier, float], aged_every: int) -> None:
         self.tiers = {tier: TierLine() for tier in TIERS}
         self._by_importance = tuple(reversed(TIERS))
+        self._lines = tuple((tier, self.tiers[tier]) for tier in self._by_importance)
+        self._resumed = 0
+        # Before that time nothing has waited too long. Most decisions need not look closer.
+        self._none_aged_before = -math.inf
         self._age_s = age_s
         self._aged_every = aged_every
         self._since_aged = aged_every
-        self._entries: dict[str, Entry] = {}
+        self.entries: dict[str, Entry] = {}
         self._expiry: DeadlineWheel[str] = DeadlineWheel()
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __contains__(self, work_id: str) -> bool:
-        return work_id in self._entries
 
     def add(self, work: Work, *, output_tokens: int, cost_s: float, latest_start: float, now: float) -> None:
         entry = Entry(work=work, output_tokens=output_tokens, cost_s=cost_s, queued_at=now, latest_start=latest_start)
-        self._entries[work.id] = entry
+        self.entries[work.id] = entry
+        self._resumed += work.resumed
         self.tiers[work.tier].add(entry)
         self._expiry.add(work.id, latest_start)
 
     def remove(self, work_id: str) -> Work | None:
-        entry = self._entries.pop(work_id, None)
+        entry = self.entries.pop(work_id, None)
         if entry is None:
             return None
+        self._resumed -= entry.work.resumed
         self._expiry.discard(work_id, entry.latest_start)
         self.tiers[entry.work.tier].remove(entry)
         return entry.work
 
     def take(self, entry: Entry, *, cost_s: float, goes_first: bool) -> None:
         """It starts. `goes_first`: as it was said when it was offered."""
-        del self._entries[entry.work.id]
+        del self.entries[entry.work.id]
+        self._resumed -= entry.work.resumed
         self._expiry.discard(entry.work.id, entry.latest_start)
         self._since_aged = 1 if goes_first and not entry.work.resumed else self._since_aged + 1
         self.tiers[entry.work.tier].take(entry, cost_s)
@@ -237,20 +239,20 @@ class WaitingLine:
     def next_expiry(self) -> float | None:
         return self._expiry.next_at()
 
-    def first(self, now: float, tiers: Container[Tier]) -> tuple[Entry, bool] | None:
+    def first(self, now: float, is_open: Callable[[Tier], bool]) -> tuple[Entry, bool] | None:
         """The first of `candidates`."""
-        for tier in self._by_importance:
-            if resumed := self.tiers[tier].resumed:
-                return next(iter(resumed.values())), True
+        if self._resumed:
+            lines = (line.resumed for _, line in self._lines if line.resumed)
+            return next(iter(next(lines).values())), True
         if self._since_aged >= self._aged_every and (aged := self._oldest_aged(now)) is not None:
             return aged, True
-        for tier in self._by_importance:
-            if tier in tiers and (head := self.tiers[tier].fair_head()) is not None:
+        for tier, line in self._lines:
+            if line.arrivals and is_open(tier) and (head := line.fair_head()) is not None:
                 return head, False
         return None
 
-    def candidates(self, now: float, tiers: Container[Tier]) -> Generator[tuple[Entry, bool]]:
-        """In order of service, of those `tiers` and of what goes before them: its entry, and whether it does.
+    def candidates(self, now: float, is_open: Callable[[Tier], bool]) -> Generator[tuple[Entry, bool]]:
+        """In order of service, of tiers that are open and of what goes before them: its entry, and whether it does.
 
         What waited too long may come twice. Closed by whoever takes one.
         """
@@ -260,17 +262,21 @@ class WaitingLine:
         if self._since_aged >= self._aged_every and (aged := self._oldest_aged(now)) is not None:
             yield aged, True
         for tier in self._by_importance:
-            if tier in tiers:
+            if is_open(tier):
                 with closing(self.tiers[tier].fair_heads()) as heads:
                     for entry in heads:
                         yield entry, False
 
     def _oldest_aged(self, now: float) -> Entry | None:
         """The oldest of the tier that is longest past its age."""
+        if now < self._none_aged_before:
+            return None
         aged: Entry | None = None
-        most = 0.0
+        first = math.inf
         for tier, age_s in self._age_s.items():
             oldest = next(iter(self.tiers[tier].arrivals.values()), None)
-            if oldest is not None and now - oldest.queued_at - age_s >= most:
-                aged, most = oldest, now - oldest.queued_at - age_s
-        return aged
+            if oldest is not None and oldest.queued_at + age_s < first:
+                aged, first = oldest, oldest.queued_at + age_s
+        # What comes later is aged later.
+        self._none_aged_before = min(first, now + min(self._age_s.values(), default=math.inf))
+        return aged if first <= now else None

@@ -1,6 +1,7 @@
 """One answer that waits for a place on a token engine, and what a scheduler decides about it."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from inference_backend.tiers import Tier
 
@@ -26,9 +27,9 @@ class Work:
     resumed: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class Decisions:
     """`starts`: each work with the replica that it holds a place on from now. `expired`: will never start."""
 
-    starts: list[tuple[Work, str]] = field(default_factory=list)
-    expired: list[Work] = field(default_factory=list)
+    starts: Sequence[tuple[Work, str]] = ()
+    expired: Sequence[Work] = ()
