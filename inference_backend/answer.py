@@ -83,7 +83,7 @@ class Answer:
             async for event in events:
                 self._note(event)
                 collector.take(event)
-        await send_json(send, 200, collector.message(), self._headers())
+        await send_json(send, 200, collector.message(), self._headers() | self._continued())
         return True
 
     async def stream(self, send: Send) -> bool:
@@ -121,6 +121,13 @@ class Answer:
         events = self._generation.events()
         return self._inspection.guard(events) if self._inspection else events
 
+    def _continued(self) -> dict[str, str]:
+        """How an answer went on that lost its replica, for whoever compares answers."""
+        generation = self._generation
+        if not generation.continued:
+            return {}
+        return {"x-inference-continued": f"{generation.continued}; by={generation.continued_by}"}
+
     def _headers(self) -> dict[str, str]:
         return self._inspection.headers if self._inspection else {}
 
@@ -143,7 +150,11 @@ class Answer:
         if event is None:
             return PING
         self._note(event)
-        return b"".join(writer.write(event))
+        frames = b"".join(writer.write(event))
+        if isinstance(event, Stopped):
+            # The headers are long gone; clients of the API pass over a comment.
+            frames = b"".join(f": {name}: {value}\n\n".encode() for name, value in self._continued().items()) + frames
+        return frames
 
     def _note(self, event: EngineEvent) -> None:
         self._tokens.take(event)

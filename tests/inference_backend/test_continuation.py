@@ -83,6 +83,7 @@ class Told:
     stop_sequence: str | None = None
     usage: dict[str, int] = field(default_factory=dict)
     error_code: str | None = None
+    comments: list[str] = field(default_factory=list, compare=False)
 
 
 def read(address: str, **changes: Any) -> Told:
@@ -94,6 +95,8 @@ def read(address: str, **changes: Any) -> Told:
         for line in response.iter_lines():
             if line.startswith("data: "):
                 take(told, json.loads(line.removeprefix("data: ")))
+            elif line.startswith(":"):
+                told.comments.append(line)
     return told
 
 
@@ -120,8 +123,10 @@ def test_a_greedy_answer_goes_on_and_reads_like_an_undisturbed_one(
         undisturbed = read(address)
         engines[0].play(*words(*WORDS[:3]), *loss)
         engines[0].play(*complete(*WORDS))
-        assert read(address) == undisturbed
+        disturbed = read(address)
+        assert disturbed == undisturbed
         assert metric(address, REPLAY) == 1
+    assert (undisturbed.comments, disturbed.comments) == ([], [": x-inference-continued: 1; by=replay"])
     assert undisturbed.text == ANSWER
     assert undisturbed.usage["output_tokens"] == len(WORDS)
 
@@ -134,6 +139,7 @@ def test_an_answer_that_is_not_streamed_goes_on_as_well(engines: list[ScriptedEn
             f"{address}/v1/messages", json=GREEDY | {"stream": False}, headers=HEADERS, trust_env=False
         )
     assert response.json()["content"] == [{"type": "text", "text": ANSWER}]
+    assert response.headers["x-inference-continued"] == "1; by=replay"
     assert response.json()["usage"]["output_tokens"] == len(WORDS)
 
 
