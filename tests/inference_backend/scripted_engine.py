@@ -72,7 +72,14 @@ class Mute:
     """The request is read and never answered."""
 
 
-Step = Send | Pause | Reset | Close | End | Hang | Refuse | Vanish | Mute
+@dataclass(frozen=True)
+class Await:
+    """Nothing more until the test says so."""
+
+    released: threading.Event
+
+
+Step = Send | Pause | Reset | Close | End | Hang | Refuse | Vanish | Mute | Await
 
 
 def frame(content: dict[str, Any] | str) -> Send:
@@ -275,6 +282,8 @@ class ScriptedEngine:
                 self.sent_bytes += len(data)
             case Pause(seconds=seconds):
                 time.sleep(seconds)
+            case Await(released=released):
+                released.wait(HANG_S)
             case End():
                 connection.sendall(b"0\r\n\r\n")
             case Reset():
