@@ -268,6 +268,24 @@ def test_a_store_killed_during_a_save_saves_nothing_and_the_same_save_works_when
     assert owner_api.get(f"{API}/prompts/{prompt.pk}/versions/1/texts/0").content == TEXT
 
 
+def test_a_store_that_hangs_during_a_save_is_given_up_and_the_same_save_works_when_it_goes_on(
+    owner_api: APIClient, prompt: Prompt, own_store: Instance
+) -> None:
+    """It takes connections and answers nobody: only our own timeouts end that."""
+    pid = own_store.pid("seaweedfs")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        answer = save(owner_api, prompt, TEXT.decode(), HTTP_IDEMPOTENCY_KEY="k")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "storage_unavailable")
+    assert not Body.objects.exists()
+    wait_until(answers)
+    assert save(owner_api, prompt, TEXT.decode(), HTTP_IDEMPOTENCY_KEY="k").status_code == 201
+    assert owner_api.get(f"{API}/prompts/{prompt.pk}/versions/1/texts/0").content == TEXT
+    assert swept(prompt) == named(prompt)
+
+
 def test_parts_outlive_the_death_of_the_store(owner_api: APIClient, prompt: Prompt, own_store: Instance) -> None:
     text = noise(17 * MB)
     started = announce_parts(owner_api, prompt, text)
