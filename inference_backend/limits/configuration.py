@@ -21,6 +21,18 @@ from inference_backend.scheduling.token import TOKEN_ENGINE_BANDS
 from inference_backend.settings import SettingsError
 from inference_backend.tiers import TIERS, Tier
 
+KEYS = frozenset(
+    {
+        "requests_per_minute",
+        "input_tokens_per_minute",
+        "output_tokens_per_minute",
+        "concurrency",
+        "delay_low_ms",
+        "delay_high_ms",
+        "limit_floor",
+        "without_store",
+    }
+)
 WithoutStore = Literal["local", "refuse"]
 
 
@@ -72,6 +84,8 @@ def read_tier_limits(document: Mapping[str, Any]) -> dict[Tier, TierLimits]:
 def _read_tier(tier: Tier, table: object) -> TierLimits:
     if not isinstance(table, Mapping):
         raise SettingsError(f"[tiers.{tier}] must be a table")
+    if unknown := sorted(table.keys() - KEYS):
+        raise SettingsError(f"[tiers.{tier}] {unknown[0]} is not known; there are {', '.join(sorted(KEYS))}")
     default = _DEFAULTS[tier]
 
     def number(name: str, otherwise: float, *, least: float) -> float:

@@ -1,6 +1,7 @@
 """Limits per account: the arithmetic of the buckets, and several processes that share them."""
 
 import asyncio
+import re
 import secrets
 import time
 from collections.abc import AsyncIterator
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from inference_backend.errors import RateLimitedError, StoreDownError
 from inference_backend.limits.bucket import Level, Offer, Rate
 from inference_backend.limits.buckets import SharedBuckets, exchange_all
-from inference_backend.limits.configuration import TierLimits, read_tier_limits
+from inference_backend.limits.configuration import KEYS, TierLimits, read_tier_limits
 from inference_backend.limits.quota import Charge, Limits
 from inference_backend.limits.tightening import Tightening
 from inference_backend.settings import SettingsError
@@ -291,6 +292,7 @@ async def test_a_store_that_comes_back_is_used_again(tmp_path: Path, account: st
         ({"delay_low_ms": 5, "delay_high_ms": 5}, "delay_low_ms"),
         ({"limit_floor": 2}, "limit_floor"),
         ({"without_store": "guess"}, "without_store"),
+        ({"request_per_minute": 5}, "request_per_minute"),
     ],
 )
 def test_a_wrong_limit_is_named_with_its_table(table: dict[str, object], name: str) -> None:
@@ -301,3 +303,10 @@ def test_a_wrong_limit_is_named_with_its_table(table: dict[str, object], name: s
 def test_a_table_for_a_tier_that_does_not_exist_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"\[tiers\.emperor\]"):
         read_tier_limits({"tiers": {"emperor": {}}})
+
+
+def test_every_limit_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "inference-configuration.md").read_text(encoding="utf-8")
+    section = text.partition("## Limits of accounts")[2].partition("\n## ")[0]
+    rows = "".join(line.split("|")[1] for line in section.splitlines() if line.startswith("| `"))
+    assert set(re.findall(r"`(\w+)`", rows)) == KEYS

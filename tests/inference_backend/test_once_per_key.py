@@ -18,7 +18,7 @@ from inference_backend.errors import (
 from inference_backend.idempotency import once, recording
 from inference_backend.idempotency.journal import LocalJournal, SharedJournal
 from inference_backend.idempotency.key import KeyedRequest
-from inference_backend.idempotency.once import OncePerKey
+from inference_backend.idempotency.once import OncePerKey, Outcome
 from inference_backend.store import SharedStore
 from tests.inference_backend.conftest import RedisServer
 
@@ -96,10 +96,10 @@ def request_() -> KeyedRequest:
     return KeyedRequest(name=secrets.token_hex(16), fingerprint="this body")
 
 
-Start = Callable[..., "asyncio.Task[None]"]
+Start = Callable[..., "asyncio.Task[Outcome]"]
 
 
-def start(process: OncePerKey, request: KeyedRequest, caller: Caller, generator: Generator) -> "asyncio.Task[None]":
+def start(process: OncePerKey, request: KeyedRequest, caller: Caller, generator: Generator) -> "asyncio.Task[Outcome]":
     return asyncio.ensure_future(process.answer(request, caller.send, generator.produce))
 
 
@@ -109,7 +109,7 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-async def leave(*callers: "asyncio.Task[None]") -> None:
+async def leave(*callers: "asyncio.Task[Outcome]") -> None:
     for caller in callers:
         caller.cancel()
     await asyncio.gather(*callers, return_exceptions=True)
