@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.token_load import TokenLoad
 from inference_backend.scheduling.batch import BatchScheduler
 from inference_backend.scheduling.delay_gate import Band, DelayGate
 from inference_backend.tiers import TIERS
@@ -102,6 +103,22 @@ def measure_batch_call(waiting: int) -> dict[str, float]:
     }
 
 
+def measure_tokens(waiting: int) -> dict[str, float]:
+    load = TokenLoad(waiting)
+    load.prepare((ROUNDS + 1) * REQUESTS)
+    best = min(_processor_s(load.step, REQUESTS) for _ in range(ROUNDS))
+    arrivals = sorted(load.step() for _ in range(REQUESTS))
+    cancels = sorted(load.cancel_in_the_middle() for _ in range(200))
+    return {
+        "waiting": waiting,
+        "waiting_at_the_end": sum(load.scheduler.snapshot().waiting.values()),
+        "us_per_request": round(best / REQUESTS * 1e6, 2),
+        "p99_submit_and_poll_us": round(arrivals[int(0.99 * len(arrivals))] * 1e6, 1),
+        "slowest_submit_and_poll_us": round(arrivals[-1] * 1e6, 1),
+        "median_cancel_us": round(cancels[len(cancels) // 2] * 1e6, 1),
+    }
+
+
 def _processor_s(step: Callable[[], object], count: int) -> float:
     began = time.process_time()
     for _ in range(count):
@@ -110,7 +127,10 @@ def _processor_s(step: Callable[[], object], count: int) -> float:
 
 
 #: Another scheduler is measured by adding what measures it: a function from the length of the queue to a row.
-MEASURES: dict[str, Callable[[int], dict[str, float]]] = {"batch call": measure_batch_call}
+MEASURES: dict[str, Callable[[int], dict[str, float]]] = {
+    "batch call": measure_batch_call,
+    "tokens": measure_tokens,
+}
 
 
 def main() -> int:

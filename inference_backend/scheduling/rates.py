@@ -101,7 +101,9 @@ class ServiceRates:
         self._output_tokens += weight * (tokens - self._output_tokens)
 
     def note_offered(self, tier: Tier, seconds: float, now: float) -> None:
-        self._offered[tier].note(seconds, now)
+        if tier != TIERS[0]:
+            # Nothing is below the lowest tier, so nobody asks what it offers.
+            self._offered[tier].note(seconds, now)
 
     def offered_above(self, tier: Tier, now: float) -> float:
         """Places that tiers above this one keep busy: seconds of work offered per second."""

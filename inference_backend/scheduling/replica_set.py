@@ -1,5 +1,6 @@
 """The replicas of a pool: which of them could start something now, and which is best for a given work."""
 
+import math
 from collections.abc import Iterable, Iterator
 
 from inference_backend.scheduling.budget import ReplicaBudget
@@ -80,15 +81,14 @@ class ReplicaSet:
         while its lead in work is smaller than the saving. `prefill_s`: seconds a prompt token.
         """
         best: ReplicaBudget | None = None
-        best_rank = (0.0, 0)
+        best_rank = (math.inf, 0)
         best_uncached = uncached = work.prompt_tokens
         for budget in self._open[headroom].values():
             if work.prefix:
                 uncached = budget.uncached_tokens(work)
-            if budget.fits(work, uncached_tokens=uncached, headroom=headroom):
-                rank = (budget.busy_s(prefill_s) + uncached * prefill_s, budget.last_start)
-                if best is None or rank < best_rank:
-                    best, best_rank, best_uncached = budget, rank, uncached
+            rank = (budget.busy_s(prefill_s) + uncached * prefill_s, budget.last_start)
+            if rank < best_rank and budget.fits(work, uncached_tokens=uncached, headroom=headroom):
+                best, best_rank, best_uncached = budget, rank, uncached
         return None if best is None else (best, best_uncached)
 
     def note_start(self, budget: ReplicaBudget) -> None:
