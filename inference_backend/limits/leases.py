@@ -4,7 +4,7 @@ Each process *declares* how many places of an account it holds, under its own na
 number itself, never a step up or down, so a lost answer or a repeated step cannot make it drift; and the places of a
 process that was killed are free after LEASE_S. Within its places a process counts by itself. For limits of 32 and more
 it declares some in advance, so that most requests need no call of the store; those are the places that other
-processes may miss.
+processes may miss, at most 1/16 of the limit for each process, until the next renewal finds them idle.
 """
 
 import asyncio
@@ -69,12 +69,13 @@ class Places:
 
     @property
     def wanted(self) -> int:
-        return min(self.limit, self.in_use + self.waiting + self.spare)
+        taken = self.in_use + self.waiting
+        return min(self.limit, taken + self.spare) if taken else 0
 
     @property
     def has_too_many(self) -> bool:
-        unused = self.declared - self.in_use - self.waiting
-        return unused > self.spare
+        """Some slack, or every request that begins or ends would be a call of the store."""
+        return self.declared - self.in_use - self.waiting > 2 * self.spare
 
 
 class Leases:

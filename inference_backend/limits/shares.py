@@ -62,6 +62,10 @@ class AccountShares:
             for rate, level, held in zip(self.rates, self.levels, self.held, strict=True)
         )
 
+    def is_whole(self, now: float) -> bool:
+        left = zip(self.remaining(now), self.rates, strict=True)
+        return all(amount >= rate.capacity for amount, rate in left)
+
 
 class ShareKeeper:
     """The shares of all accounts that this process serves."""
@@ -103,7 +107,7 @@ class ShareKeeper:
             self._start(account, shares, (0.0,) * COUNT, "local")
 
     async def sweep(self) -> None:
-        """Hands in what idle accounts hold, and forgets them. Call about every IDLE_S."""
+        """Hands in what idle accounts hold, and forgets those whose limits are whole. Call about every IDLE_S."""
         oldest = time.monotonic() - IDLE_S
         idle = {name: one for name, one in self._accounts.items() if one.used_at < oldest and one.exchange is None}
         await self._hand_in(idle)
@@ -119,8 +123,9 @@ class ShareKeeper:
         ]
         if tasks:
             await asyncio.wait(tasks)
+        now = time.monotonic()
         for name, one in accounts.items():
-            if one.exchange is None and not any(one.held):
+            if one.exchange is None and not any(one.held) and one.is_whole(now):
                 self._accounts.pop(name, None)
 
     def _start(

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -91,6 +92,33 @@ async def test_a_process_that_ends_gives_its_places_up(store: SharedStore, accou
     await acquire(one, account, 1)
     await one.aclose()
     await acquire(two, account, 1)
+
+
+@pytest.mark.parametrize("limit", [2, 640])
+async def test_an_idle_process_keeps_nothing_of_an_account(store: SharedStore, account: str, limit: int) -> None:
+    one, two = Leases(store, process="one"), Leases(store, process="two")
+    await acquire(one, account, limit)
+    one.release(account)
+    await one.renew()
+    for _ in range(limit):
+        await acquire(two, account, limit)
+
+
+async def test_a_busy_account_with_a_large_limit_needs_few_calls_of_the_store(
+    store: SharedStore, account: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leases, calls, run = Leases(store, process="one"), 0, store.run
+
+    async def count(*args: Any) -> list[Any]:
+        nonlocal calls
+        calls += 1
+        return await run(*args)
+
+    monkeypatch.setattr(store, "run", count)
+    for _ in range(200):
+        await acquire(leases, account, 640)
+        leases.release(account)
+    assert calls < 10
 
 
 async def test_a_caller_who_leaves_while_waiting_keeps_no_place(store: SharedStore, account: str) -> None:

@@ -233,6 +233,17 @@ async def test_limits_tighten_as_the_queue_grows(account: str) -> None:
     assert await refused_limit(limits, account, expected_wait_s=9.0) == "requests"
 
 
+async def test_what_is_left_is_still_known_when_the_account_was_idle(store: SharedStore, account: str) -> None:
+    limits = Limits(tiers=tiers(requests_per_minute=3), store=store, process="one")
+    watching = asyncio.ensure_future(limits.watch())
+    await admit(limits, account)
+    await admit(limits, account)
+    await asyncio.sleep(2.5)
+    assert limits.headers(account, "free")["anthropic-ratelimit-requests-remaining"] == "1"
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+
+
 async def test_most_requests_of_a_busy_account_need_no_call_of_the_store(store: SharedStore, account: str) -> None:
     limits = Limits(tiers=tiers(requests_per_minute=60_000), store=store, process="one")
     before = await calls(store)
