@@ -80,12 +80,14 @@ class Pages:
         return JSONResponse(self._openapi)
 
     async def list_models(self, request: Request) -> Response:
-        await self._service.greet(read_headers(request.scope), record_of(request.scope))
-        return JSONResponse(model_list([model_info(model) for model in self._service.fleet.models.values()]))
+        """Those that the caller may use."""
+        caller, _ = await self._service.greet(read_headers(request.scope), record_of(request.scope))
+        models = [model for model in self._service.fleet.models.values() if caller.tier in model.tiers]
+        return JSONResponse(model_list([model_info(model) for model in models]))
 
     async def show_model(self, request: Request) -> Response:
-        await self._service.greet(read_headers(request.scope), record_of(request.scope))
-        return JSONResponse(model_info(self._service.fleet.find(request.path_params["model"])))
+        caller, _ = await self._service.greet(read_headers(request.scope), record_of(request.scope))
+        return JSONResponse(model_info(self._service.find_model(request.path_params["model"], caller.tier)))
 
     async def healthz(self, _: Request) -> Response:
         return JSONResponse({"status": "ok"})
