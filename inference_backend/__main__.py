@@ -6,6 +6,7 @@ What `serve` needs to know is read from the environment; settings.py lists the v
 """
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,9 @@ from inference_backend.settings import Settings, SettingsError
 
 # Longer than any sensible proxy keeps its idle connections, so that it is never us who closes one under a request.
 KEEP_ALIVE_S = 75
+# New objects between two looks of the garbage collector: hundreds of requests in flight make 700, the default, every
+# few requests.
+COLLECT_AFTER = 20_000
 #: As uvicorn's own command says it.
 STARTUP_FAILED = 3
 
@@ -69,9 +73,21 @@ def serve(host: str, port: int) -> None:
         patience_s=settings.shutdown_s,
         linger_s=settings.linger_s,
     )
+    spare_the_collector()
     server.run()
     if not server.started:
         sys.exit(STARTUP_FAILED)
+
+
+def spare_the_collector() -> None:
+    """What was built until now stays to the end, so there is no use in going through it again and again.
+
+    At 480 requests in flight the collector took a quarter of the time of each, and held all of them for tens of
+    milliseconds now and then.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER, 20, 20)
 
 
 if __name__ == "__main__":
