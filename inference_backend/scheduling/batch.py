@@ -6,6 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from inference_backend.scheduling.admitted import AdmittedRates
 from inference_backend.scheduling.deadlines import DeadlineWheel
 from inference_backend.scheduling.delay_gate import DelayGate, Refusal
 from inference_backend.scheduling.tier_queue import Entry, TierQueue
@@ -15,6 +16,7 @@ Item = TypeVar("Item", bound=Hashable)
 
 MOST_ATTEMPTS = 2
 FAILURES_TO_QUARANTINE = 3
+LEAST_SHARE = 0.01
 # In intervals: how close full batches may follow each other when few workers are idle.
 CLOSEST = 0.9
 # In calls (call_s). How far sends may run ahead of the pace while there is little to do: each of them is missing later,
@@ -135,6 +137,9 @@ class BatchScheduler(Generic[Item]):
         self._energy_window_s = energy_window_s
         self._queue: TierQueue[Item] = TierQueue(max_size=max_size, reserved=reserved_free)
         self._wheel: DeadlineWheel[Item] = DeadlineWheel()
+        self._admitted = AdmittedRates()
+        # What a tier can count on while those above take all they want.
+        self._least_share = max(LEAST_SHARE, self._queue.reserved / max_size)
         self._entries: dict[Item, Entry[Item]] = {}
         self._workers: dict[str, Worker] = {}
         self._idle: dict[str, None] = {}
@@ -209,11 +214,13 @@ class BatchScheduler(Generic[Item]):
         if item in self._entries:
             raise ValueError(f"item {item!r} is here already")
         self._submitted += 1
+        self._admitted.advance(now)
         if refusal := self._refuse(tier, now, deadline):
             self._refused[tier] += 1
             return refusal
         entry = Entry(item, tier, now, math.inf if deadline is None else deadline - self.call_s)
         self._wheel.add(item, entry.expires_at)
+        self._admitted.add(tier)
         self._entries[item] = entry
         self._queue.append(entry)
         return None
@@ -226,10 +233,16 @@ class BatchScheduler(Generic[Item]):
         if not self._healthy:
             return self._gate.admit(tier, delay_s=math.inf, now=now)
         capacity = self._healthy * self.max_size / self.call_s
-        delay_s = self._queue.count_ahead(tier) / capacity
+        # What the very next call takes along is no queue. All of it in a pool of few workers would be too long a wait.
+        next_call = min(self.max_size, self._gate.least_low_s * capacity)
+        delay_s = max(0.0, self._queue.count_ahead(tier) - next_call) / self._left_for(tier, capacity)
         return self._gate.admit(
             tier, delay_s=delay_s, now=now, capacity=capacity, interval_s=self.call_s / self._healthy
         )
+
+    def _left_for(self, tier: Tier, capacity: float) -> float:
+        """Requests a second that the tiers above leave to this one."""
+        return max(capacity - self._admitted.above(tier), self._least_share * capacity)
 
     def cancel(self, item: Item, now: float) -> bool:
         """True: it will not be reported any more. A call it is in goes on for the others. O(1)."""
@@ -441,10 +454,14 @@ class BatchScheduler(Generic[Item]):
         return self._healthy
 
     def expected_wait(self, tier: Tier) -> float:
-        """Seconds in the queue for one who comes now: what is ahead over what all workers do; infinite without any."""
+        """Seconds in the queue for one who comes now; infinite without workers.
+
+        What is ahead, over what the workers do in a second less what the tiers above keep sending meanwhile.
+        """
         if not self._healthy:
             return math.inf
-        return self._queue.count_ahead(tier) * self.call_s / (self._healthy * self.max_size)
+        capacity = self._healthy * self.max_size / self.call_s
+        return self._queue.count_ahead(tier) / self._left_for(tier, capacity)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(

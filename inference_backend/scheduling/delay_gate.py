@@ -122,8 +122,6 @@ class DelayGate:
         if window_s <= 0 or not 0 <= floor < 1:
             raise ValueError("the window is longer than 0 s, the floor from 0 to below 1")
         self._bands = dict(bands)
-        # More, and a pool of few workers would let its callers wait too long.
-        self._slack_s = min(band.low_s for band in bands.values())
         self._window_s = window_s
         self._floor = floor
         self._jitter = jitter or SpreadSequence(seed)
@@ -133,6 +131,11 @@ class DelayGate:
     def capacity_starting(self, ready_at: float | None) -> None:
         """More capacity is on its way and expected then; None: none is."""
         self._ready_at = ready_at
+
+    @property
+    def least_low_s(self) -> float:
+        """The delay up to which nobody of any tier is refused."""
+        return min(band.low_s for band in self._bands.values())
 
     def band(self, tier: Tier) -> Band:
         return self._bands[tier]
@@ -153,8 +156,7 @@ class DelayGate:
             return self._refuse(tier, "no_capacity", delay_s, now)
         state, band = self._states[tier], self._bands[tier]
         least_s = state.minimum.add(delay_s, now, max(self._window_s, 2 * interval_s))
-        # What the very next service takes along is no standing queue.
-        fraction = self._tighten(state, band, least_s - min(interval_s, self._slack_s), now)
+        fraction = self._tighten(state, band, least_s, now)
         if delay_s > 2 * band.high_s + interval_s:
             fraction = 0.0
         if fraction >= 1.0 or (fraction > 0.0 and state.draw() < fraction):

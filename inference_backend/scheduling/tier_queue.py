@@ -42,7 +42,7 @@ class TierQueue(Generic[Item]):
         self._again: OrderedDict[Item, Entry[Item]] = OrderedDict()
         self._internal, self._pro, self._free = (self._lines[tier] for tier in BY_PRECEDENCE)
         self._max_size = max_size
-        self._reserved = min(reserved, max_size * LARGEST_RESERVED_SHARE)
+        self.reserved = min(reserved, max_size * LARGEST_RESERVED_SHARE)
         self._credit: dict[Tier, float] = dict.fromkeys(TIERS, 0.0)
 
     def __len__(self) -> int:
@@ -102,7 +102,7 @@ class TierQueue(Generic[Item]):
         if not waiting:
             self._credit[tier] = 0.0
             return 0
-        credit = self._credit[tier] + self._reserved
+        credit = self._credit[tier] + self.reserved
         whole = int(credit)
         self._credit[tier] = credit - whole
         return min(whole, waiting)
