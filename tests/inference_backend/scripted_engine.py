@@ -272,8 +272,13 @@ class ScriptedEngine:
                 self._take(connection, Hang())
                 return
         connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-        for step in steps:
-            self._take(connection, step)
+        try:
+            for step in steps:
+                self._take(connection, step)
+        except ConnectionError:
+            # A caller that leaves while something lies unread resets the connection instead of closing it.
+            self.caller_left.set()
+            raise
 
     def _take(self, connection: socket.socket, step: Step) -> None:
         match step:
