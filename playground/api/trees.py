@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import uuid
 
+from django.db.models import Func, TextField
+from django.db.models.functions import Cast
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -34,32 +36,38 @@ class Tree(APIView):
         )
 
 
+class Instant(Func):
+    """A moment as the API writes it, made by the database: 10,000 moments in Python take longer than all else."""
+
+    template = """to_char(timezone('UTC', %(expressions)s), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
+    output_field = TextField()
+
+
 def drawn_nodes(prompt: Prompt, *, first: list[int]) -> list[dict[str, object]]:
     """The versions newest first with their lanes; `first`: heads whose line should be leftmost, in order.
 
-    One query without joins, and plain values that are quick to write as JSON: a tree of 10,000 is asked for often.
+    One query that answers numbers and words, quick to read and quick to write as JSON: a tree of 10,000 is asked for
+    often.
     """
     rows = list(
         Version.objects.filter(prompt=prompt)
         .recent_first()
-        .values_list("number", "pk", "parent_id", "merged_parent_id", "author_id", "message", "created_at")
+        .annotate(identity=Cast("pk", TextField()), writer=Cast("author_id", TextField()), when=Instant("created_at"))
+        .values_list("number", "parent__number", "merged_parent__number", "identity", "writer", "message", "when")
     )
-    number_of = {pk: number for number, pk, *_ in rows}
-    nodes = [
-        Node(number=number, parents=tuple(number_of[pk] for pk in parents if pk in number_of))
-        for number, _, *parents, _, _, _ in rows
-    ]
+    nodes = [Node(number=row[0], parents=tuple(number for number in row[1:3] if number)) for row in rows]
     lane = lanes(nodes, first=first)
-    labels = {author.pk: author.label for author in User.objects.filter(pk__in={row[4] for row in rows})}
+    authors = User.objects.filter(pk__in={row[4] for row in rows if row[4]})
+    labels = {str(author.pk): author.label for author in authors}
     return [
         {
             "number": node.number,
-            "id": str(row[1]),
+            "id": identity,
             "parents": node.parents,
             "lane": lane[node.number],
-            "author": labels.get(row[4]),
-            "message": row[5],
-            "created_at": row[6].isoformat().replace("+00:00", "Z"),
+            "author": labels.get(writer),
+            "message": message,
+            "created_at": when,
         }
-        for node, row in zip(nodes, rows, strict=True)
+        for node, (_, _, _, identity, writer, message, when) in zip(nodes, rows, strict=True)
     ]
