@@ -80,7 +80,7 @@ def _checked(text: bytes, data: bytes, *, base: bytes | None) -> Encoded:
 def decode(data: bytes, *, sha256: bytes | None, byte_length: int, base: bytes | None = None) -> bytes:
     """The text of a representation, compared with its SHA-256. Raises CorruptBody, never returns other bytes.
 
-    `sha256` is None for a step on the way to a text that is compared itself: hashing 32 texts of a chain would cost
+    `sha256` is None for a step on the way to a text that is compared itself: hashing every text of a chain would cost
     more than decoding them, and damage anywhere shows in the last one.
 
     Decoding stops at `byte_length` + 1 bytes, so a damaged or hostile frame cannot fill the memory.

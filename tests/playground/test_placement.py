@@ -42,7 +42,7 @@ def test_few_deltas_are_measured_and_none_too_deep(used: list[int], length: int,
         assert placement.fits(placed.base, delta, whole_length=path[0].stored_length)
 
 
-@given(st.lists(st.integers(0, 2000), min_size=1, max_size=25), st.integers(1, 3000))
+@given(st.lists(st.integers(0, 2000), min_size=1, max_size=placement.MOST_HOPS), st.integers(1, 3000))
 def test_passing_over_full_bases_decides_as_trying_level_by_level_does(used: list[int], delta: int) -> None:
     path = [base(depth, used=used_there) for depth, used_there in enumerate(used)]
     fitting = [each for each in path if placement.fits(each, delta, whole_length=1000)]
@@ -65,8 +65,8 @@ def test_what_fits_stays_inside_the_budget(stored: int, used: int, delta: int, w
 
 
 @given(
-    st.lists(st.floats(0, 12_000), min_size=1, max_size=25).map(sorted),
-    st.integers(0, 1_500_000),
+    st.lists(st.floats(0, 12_000), min_size=1, max_size=placement.MOST_HOPS).map(sorted),
+    st.integers(0, placement.HOP_BYTES // placement.MOST_HOPS),
     st.integers(1, 3000),
 )
 def test_what_is_placed_is_read_within_the_limit(costs: list[float], length: int, delta: int) -> None:
