@@ -56,20 +56,29 @@ def test_a_full_queue_is_529_before_any_header_of_a_stream(
         assert {one.result(20).status_code for one in waiting} <= {200, 529}
 
 
-def test_a_client_without_advice_does_not_loop(narrow: ScriptedEngine, redis_url: str, tmp_path: Path) -> None:
-    """The SDK's own two retries, and no more."""
-    settings = limited(tmp_path, narrow, redis_url, requests_per_minute=1)
-    with running_backend(settings) as address:
-        assert ask(address, "ada").status_code == 200
-        with (
-            anthropic.Anthropic(
-                base_url=address, api_key=SERVICE_KEY, default_headers=headers_of("ada"), timeout=10
-            ) as client,
-            pytest.raises(anthropic.RateLimitError),
-        ):
-            client.with_options(max_retries=0).messages.create(**BODY)
-        shown = httpx2.get(f"{address}/metrics", trust_env=False).text
-        assert 'inference_requests_total{path="/v1/messages",status="429",tier="free"} 1.0' in shown
+def test_an_sdk_left_to_itself_makes_three_calls_and_gives_up(
+    engine: ScriptedEngine, redis_url: str, tmp_path: Path
+) -> None:
+    settings = limited(tmp_path, engine, redis_url, concurrency=1)
+    engine.play(text("one"), Hang())
+    with (
+        running_backend(settings) as address,
+        httpx2.stream(
+            "POST",
+            f"{address}/v1/messages",
+            json=BODY | {"stream": True},
+            headers=headers_of("ada"),
+            trust_env=False,
+        ) as held,
+        anthropic.Anthropic(
+            base_url=address, api_key=SERVICE_KEY, default_headers=headers_of("ada"), timeout=10
+        ) as client,
+    ):
+        lines = held.iter_lines()
+        next(lines)
+        with pytest.raises(anthropic.RateLimitError):
+            client.messages.create(**BODY)
+        assert 'inference_requests_total{path="/v1/messages",status="429",tier="free"} 3.0' in metrics(address)
 
 
 class Streams:
