@@ -176,6 +176,12 @@ def test_a_turn_takes_a_few_and_the_next_goes_on(history: list[bytes], monkeypat
     assert [turn() for _ in range(4)] == [3, 3, 1, 0]
 
 
+def test_one_turn_at_a_time_is_taken_in_a_process(history: list[bytes]) -> None:
+    with turns._ONE_TURN:
+        assert turn() == 0
+    assert turn() == len(history)
+
+
 # --- reading meanwhile --------------------------------------------------------------------------------------------
 
 
