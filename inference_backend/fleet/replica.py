@@ -71,6 +71,7 @@ class Replica:
         self._check_now = asyncio.Event()
         self._is_doubted = False
         self._alive_at = float("-inf")
+        self._suspect_since = float("inf")
         self._on_lost: set[Callable[[], None]] = set()
 
     @property
@@ -150,28 +151,35 @@ class Replica:
                 # A bug of one engine's adapter must not leave its replica unwatched, nor take others along.
                 logger.exception("replica check failed", extra={"replica": self.key})
                 self._enter("suspect" if self.verified_at < float("inf") else "loading", "its check failed")
+            if self.phase in STARTING:
+                self._judge.settle()  # a start that takes too long is announced no more
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(VERIFIED_POLL_S if self.phase == "verified" else OTHER_POLL_S):
                     await self._check_now.wait()
             self._check_now.clear()
 
     async def _recheck(self) -> None:
+        """One bad check only makes it suspect: a connection may break by chance. The next check follows at once."""
         is_doubted, self._is_doubted = self._is_doubted, False
         try:
             await check_health(self.engine)
             if is_doubted:
                 self._judge.judge(self, await self._gather_evidence())
         except EngineTimeoutError as error:
-            if time.monotonic() - self._alive_at > SILENCE_S:
-                self._enter("dead", error.message)
-        except EngineConnectionError as error:
-            self._enter("dead", error.message)
+            if is_doubted or time.monotonic() - self._alive_at > SILENCE_S:
+                self.suspect(error.message)
         except BackendError as error:
-            self._enter("suspect", error.message)
+            self.suspect(error.message)
 
     async def _verify(self) -> None:
         try:
             await check_health(self.engine)
+        except BackendError as error:
+            if self.phase in {"suspect", "dead"} and self._alive_at < self._suspect_since:
+                self.give_up()
+            self._enter(self._phase_after(error), error.message)
+            return
+        try:
             evidence = await self._gather_evidence()
             self._judge.judge(self, evidence)
         except BackendError as error:
@@ -205,8 +213,8 @@ class Replica:
                 self.start_took_s = now - self.starting_since
         elif phase in STARTING and was not in STARTING:
             self.starting_since = now
-        if phase == "dead":
-            self.give_up()
+        if phase == "suspect" and was != "suspect":
+            self._suspect_since = now
         self._judge.settle()
         self.changed.set()
         self.changed = asyncio.Event()
