@@ -6,6 +6,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Generic, TypeVar
 
 from inference_backend.errors import (
@@ -32,6 +33,7 @@ Output = TypeVar("Output")
 
 FIRST_PROBE_DELAY_S = 0.05
 LONGEST_PROBE_DELAY_S = 5.0
+TURNS_TO_HEAR = 3
 
 
 class Ticket(Generic[Input, Output]):
@@ -126,6 +128,7 @@ class BatchPool(Generic[Input, Output]):
         self._open: set[Ticket[Input, Output]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = math.inf
+        self._heard_until = -math.inf
         self._is_pump_due = False
         self._is_closed = False
 
@@ -225,7 +228,7 @@ class BatchPool(Generic[Input, Output]):
         if self._is_closed:
             return
         now = self._clock()
-        self._carry_out(self._scheduler.poll(now))
+        self._carry_out(self._scheduler.poll(now, heard_until=self._heard_until))
         wakeup = self._scheduler.next_wakeup(now)
         if wakeup is None:
             return
@@ -237,9 +240,20 @@ class BatchPool(Generic[Input, Output]):
             self._timer = asyncio.get_running_loop().call_later(max(0.0, wakeup - now), self._ring)
 
     def _ring(self) -> None:
-        """One turn later: where the loop was held up, the answer that seems overdue is among what this turn brings."""
+        due = self._timer_at
         self._timer, self._timer_at = None, math.inf
-        self._pump_soon()
+        self._listen(due, turns=TURNS_TO_HEAR)
+        self._pump()
+
+    def _listen(self, until: float, *, turns: int) -> None:
+        """Timers up to `until` have rung. What they woke, and what lies unread on sockets, is taken in by a few turns
+        of the loop; before that, no answer is missed. On a machine that is too busy a loop can be late by the whole
+        patience of the watchdog, which would then take every worker for lost."""
+        if turns:
+            asyncio.get_running_loop().call_soon(partial(self._listen, until, turns=turns - 1))
+        elif until > self._heard_until:
+            self._heard_until = until
+            self._pump()
 
     def _carry_out(self, decisions: "Decisions[Ticket[Input, Output]]") -> None:
         for ticket in decisions.expired:
@@ -259,6 +273,8 @@ class BatchPool(Generic[Input, Output]):
     async def _make_call(self, batch: "Batch[Ticket[Input, Output]]") -> None:
         worker = self._workers[batch.worker]
         began = self._clock()
+        # The watch begins when the call does: this task may have had to wait for its turn.
+        self._scheduler.renew(batch.id, began)
         try:
             outcome = await self._serve(worker, batch)
             self._scheduler.complete(batch.id, self._clock())

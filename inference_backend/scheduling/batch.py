@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from inference_backend.scheduling.admitted import AdmittedRates
 from inference_backend.scheduling.deadlines import DeadlineWheel
 from inference_backend.scheduling.delay_gate import DelayGate, Refusal
+from inference_backend.scheduling.pace import Pace
 from inference_backend.scheduling.tier_queue import Entry, TierQueue
 from inference_backend.tiers import TIERS, Tier
 
@@ -17,12 +18,7 @@ Item = TypeVar("Item", bound=Hashable)
 MOST_ATTEMPTS = 2
 FAILURES_TO_QUARANTINE = 3
 LEAST_SHARE = 0.01
-# In intervals: how close full batches may follow each other when few workers are idle.
-CLOSEST = 0.9
-# In calls (call_s). How far sends may run ahead of the pace while there is little to do: each of them is missing later,
-# when traffic rises all at once.
-LARGEST_LEAD = 0.3
-LONGEST_HOLE = 0.5
+# In calls (call_s): from when on one that has not ended is suspect.
 OVERDUE_FACTOR = 1.02
 
 
@@ -147,9 +143,7 @@ class BatchScheduler(Generic[Item]):
         self._resting: dict[str, float] = {}
         self._flights: OrderedDict[int, Flight[Item]] = OrderedDict()
         self._healthy = 0
-        self._last_send = -math.inf
-        # Where the last send would be, had all been spaced evenly: how far the sends are ahead of the pace.
-        self._paced_until = -math.inf
+        self._pace = Pace(call_s)
         self._next_id = 1
         self._lost: list[Batch[Item]] = []
         self._given_up: list[Item] = []
@@ -327,8 +321,12 @@ class BatchScheduler(Generic[Item]):
 
     # Decisions
 
-    def poll(self, now: float) -> Decisions[Item]:
-        self._lose_overdue(now)
+    def poll(self, now: float, *, heard_until: float | None = None) -> Decisions[Item]:
+        """`heard_until`: answers that came up to then were reported, so only a call overdue by then is lost.
+
+        A driver that was held up has answers lying unread; None: it has none.
+        """
+        self._lose_overdue(now if heard_until is None else heard_until)
         if self._resting:
             self._wake_rested(now)
         expired = self._expire(now)
@@ -361,27 +359,19 @@ class BatchScheduler(Generic[Item]):
 
     def _send_at(self, now: float) -> float:
         """From when on the queue is worth a call, given that a worker is idle and something waits."""
-        interval_s = self.call_s / self._healthy
-        if len(self._idle) == 1 and (lost_at := self._imminent_loss(now, interval_s)) is not None:
+        idle = len(self._idle)
+        if idle == 1 and (lost_at := self._imminent_loss(now)) is not None:
             return lost_at
         if self._queue.has_second_attempts:
             return now
         if len(self._queue) >= self.max_size:
-            # Workers that become free together would stay together; held apart once, they come back apart.
-            is_scarce = len(self._idle) <= self._healthy / 4
-            return self._last_send + CLOSEST * interval_s if is_scarce else now
+            return self._pace.full_batch_at(now, idle=idle, healthy=self._healthy)
         if self._energy_window_s is not None:
             oldest = self._queue.oldest_arrival()
             return now if oldest is None else oldest + self._energy_window_s
-        next_free = self._next_free(now)
-        # With fewer items than workers batching gains nothing, unless a hole follows in which no worker is idle.
-        if len(self._entries) <= self._healthy and (
-            len(self._idle) > 1 or next_free - now <= max(interval_s, LONGEST_HOLE * self.call_s)
-        ):
-            return min(self._last_send + interval_s, self._paced_until - LARGEST_LEAD * self.call_s)
-        if next_free > now:
-            interval_s = max(interval_s, (next_free - self._last_send) / (len(self._idle) + 1))
-        return self._last_send + interval_s
+        return self._pace.batch_at(
+            now, items=len(self._entries), idle=idle, healthy=self._healthy, next_free=self._next_free(now)
+        )
 
     def _next_free(self, now: float) -> float:
         """When the next busy worker is due to be free; `now` where none is, overdue calls left aside."""
@@ -390,12 +380,12 @@ class BatchScheduler(Generic[Item]):
                 return flight.sent_at + self.call_s
         return now
 
-    def _imminent_loss(self, now: float, interval_s: float) -> float | None:
+    def _imminent_loss(self, now: float) -> float | None:
         """When the watchdog is about to give up on a call: the last idle worker is kept for its items until then."""
         flight = next(iter(self._flights.values()), None)
-        if flight is None or now <= flight.sent_at + OVERDUE_FACTOR * self.call_s or flight.lost_at - now > interval_s:
+        if flight is None or now <= flight.sent_at + OVERDUE_FACTOR * self.call_s:
             return None
-        return flight.lost_at
+        return flight.lost_at if flight.lost_at - now <= self.call_s / self._healthy else None
 
     def _send(self, now: float, expired: list[Item]) -> Batch[Item] | None:
         entries, late = self._queue.take_batch(now)
@@ -418,8 +408,7 @@ class BatchScheduler(Generic[Item]):
         batch = Batch(batch_id, worker, tuple([entry.item for entry in entries]), attempt)
         self._flights[batch_id] = Flight(batch, entries, now, now + self._watchdog_s)
         self._workers[worker].batch_id = batch_id
-        self._last_send = now
-        self._paced_until = max(now, self._paced_until) + self.call_s / self._healthy
+        self._pace.note_send(now, healthy=self._healthy)
         self._sends += 1
         self._sent_items += len(entries)
         return batch

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -275,3 +276,15 @@ async def test_a_request_is_queued_as_a_whole_or_not_at_all() -> None:
             pool.enter(list("abcde"), tier="pro", deadline_s=60)
         assert sum(pool.snapshot().queued.values()) == 0
         assert not pool._open
+
+
+async def test_a_loop_that_was_held_up_takes_no_worker_for_lost() -> None:
+    """The answers are there, unread, when the watchdog's time is up."""
+    devices = [device() for _ in range(4)]
+    async with running(*devices, patience=1.5) as pool:
+        for _ in range(5):
+            asked = asyncio.create_task(ask(pool, *(f"text {number}" for number in range(60))))
+            await until(lambda: pool.snapshot().in_flight > 0)
+            time.sleep(3 * CALL_S)  # noqa: ASYNC251 - holding up the loop is the point
+            assert all(isinstance(answer, Embedding) for answer in await asked)
+        assert pool.snapshot().lost_batches == 0
