@@ -1,0 +1,41 @@
+"""How far apart the batches of a pool are sent."""
+
+import math
+
+# In intervals: how close full batches may follow each other when few workers are idle.
+CLOSEST = 0.9
+# In calls (call_s). How far sends may run ahead of the pace while there is little to do: each of them is missing later,
+# when traffic rises all at once.
+LARGEST_LEAD = 0.3
+LONGEST_HOLE = 0.5
+
+
+class Pace:
+    """`healthy` workers can begin `healthy / call_s` calls a second; evenly spaced, nobody waits longer than that."""
+
+    __slots__ = ("_call_s", "_last_send", "_paced_until")
+
+    def __init__(self, call_s: float) -> None:
+        self._call_s = call_s
+        self._last_send = -math.inf
+        # Where the last send would be, had all been spaced evenly.
+        self._paced_until = -math.inf
+
+    def note_send(self, now: float, *, healthy: int) -> None:
+        self._last_send = now
+        self._paced_until = max(now, self._paced_until) + self._call_s / healthy
+
+    def full_batch_at(self, now: float, *, idle: int, healthy: int) -> float:
+        """Workers that become free together would stay together; held apart once, they come back apart."""
+        is_scarce = idle <= healthy / 4
+        return self._last_send + CLOSEST * self._call_s / healthy if is_scarce else now
+
+    def batch_at(self, now: float, *, items: int, idle: int, healthy: int, next_free: float) -> float:
+        """When what waits is worth a call. `items` waiting and in calls; `next_free`: when a busy worker will be."""
+        interval_s = self._call_s / healthy
+        # With fewer items than workers batching gains nothing, unless a hole follows in which no worker is idle.
+        if items <= healthy and (idle > 1 or next_free - now <= max(interval_s, LONGEST_HOLE * self._call_s)):
+            return min(self._last_send + interval_s, self._paced_until - LARGEST_LEAD * self._call_s)
+        if next_free > now:
+            interval_s = max(interval_s, (next_free - self._last_send) / (idle + 1))
+        return self._last_send + interval_s
