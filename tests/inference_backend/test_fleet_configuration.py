@@ -12,9 +12,17 @@ from typing import Any
 import anthropic
 import httpx2
 import pytest
+from pydantic import BaseModel
 
 from inference_backend.configuration_file import ConfigurationFile
-from inference_backend.fleet.configuration import read_models
+from inference_backend.fleet.configuration import (
+    DnsConfiguration,
+    ModelConfiguration,
+    ReplicaConfiguration,
+    TimeoutsTable,
+    read_models,
+)
+from inference_backend.fleet.engine_kinds import KINDS
 from inference_backend.settings import Settings, SettingsError, Timeouts
 from tests.inference_backend.conftest import sdk
 from tests.inference_backend.declared import HEADERS, Declared, in_state, replicas, scripted_engines
@@ -41,6 +49,9 @@ engine = "llama_cpp"
 url = "http://127.0.0.1:8081/v1"
 """
 DNS = '[[models]]\nid = "m"\n[[models.dns]]\nhost = "engines"\nport = 8000\nengine = "vllm"\n'
+
+
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "inference-configuration.md"
 
 
 @pytest.fixture
@@ -127,6 +138,14 @@ def test_a_wrong_option_of_an_engine_in_the_process_stops_the_start(tmp_path: Pa
     )
     with pytest.raises(SettingsError, match="context"), running_backend(declared.settings):
         pass
+
+
+@pytest.mark.parametrize("table", [ModelConfiguration, ReplicaConfiguration, DnsConfiguration, TimeoutsTable])
+def test_every_key_is_explained_to_the_operator(table: type[BaseModel]) -> None:
+    explained = DOCUMENTATION.read_text()
+    keys = [name for name in table.model_fields if name != "api_key"]
+    assert [key for key in keys if f"`{key}`" not in explained and f"[[models.{key}]]" not in explained] == []
+    assert [kind for kind in KINDS if f"`{kind}`" not in explained] == []
 
 
 # --- a change takes effect as a whole or not at all ---
