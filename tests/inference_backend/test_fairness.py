@@ -86,6 +86,23 @@ def test_leaving_the_queue_and_coming_back_gains_nothing() -> None:
     assert served.count("patient") >= 9
 
 
+def test_an_account_that_comes_late_has_nothing_to_make_up_for() -> None:
+    scheduler = one_place()
+    for number in range(60):
+        submit(scheduler, f"early {number}", key="early")
+        submit(scheduler, f"also {number}", key="also")
+    running = "running"
+    for _ in range(40):
+        running = serve(scheduler, running)
+    for number in range(30):
+        submit(scheduler, f"late {number}", key="late")
+    served = []
+    for _ in range(12):
+        running = serve(scheduler, running)
+        served.append(running.split()[0])
+    assert 4 <= served.count("late") <= 5
+
+
 @given(backlogs=st.lists(st.integers(1, 12), min_size=2, max_size=6))
 def test_accounts_that_wait_are_served_in_turn_whatever_their_backlog(backlogs: list[int]) -> None:
     scheduler = one_place()
