@@ -63,7 +63,8 @@ class Inspection:
         self._policy = stages.policy
         self._pool = stages.pool
         self._metrics = stages.metrics
-        self._request = request
+        # Everything that the caller wrote, the system prompt and prefilled words of the assistant included.
+        self._prompt = "\n".join(filter(None, (request.system, *(turn.text for turn in request.turns))))
         self._tier = tier
         self._own = stages.policy.tier(tier)
         self._request_id = request_id
@@ -79,12 +80,11 @@ class Inspection:
     async def check_input(self) -> None:
         """Raises BodyTooLargeError. What the rules refuse is answered by `guard`, without asking the engine."""
         self._is_input_checked = True
-        texts = _texts(self._request)
         limit = self._own.max_input_bytes
-        if limit is not None and (size := sum(len(text.encode()) for text in texts)) > limit:
+        if limit is not None and (size := len(self._prompt.encode())) > limit:
             raise BodyTooLargeError(f"The prompt is {size} bytes long; the limit for the tier {self._tier} is {limit}.")
         if self._own.rules:
-            self._finding = await self._match("input", "\n".join(texts))
+            self._finding = await self._match("input", self._prompt)
             self._note("rules", self._finding, is_checked=True)
 
     async def guard(self, events: AsyncGenerator[EngineEvent]) -> AsyncGenerator[EngineEvent]:
@@ -144,8 +144,7 @@ class Inspection:
     async def _judge_input(self) -> Finding | None:
         finding = None
         if self._own.input_classifier and self._pool:
-            prompt = "\n".join(_texts(self._request))
-            finding = await self._classify("input", Passage(text=prompt, prompt=prompt))
+            finding = await self._classify("input", Passage(text=self._prompt, prompt=self._prompt))
         if self.verdict == "pending":
             self.verdict = "allowed" if self._own.rules or self._pool else "unchecked"
         return finding
@@ -158,8 +157,7 @@ class Inspection:
             return finding
         if not (self._own.output_classifier and self._pool):
             return None
-        prompt = "\n".join(_texts(self._request))
-        return await self._classify("output", Passage(text=context, prompt=prompt, answer=seen + text))
+        return await self._classify("output", Passage(text=context, prompt=self._prompt, answer=seen + text))
 
     async def _match(self, side: Side, text: str) -> Finding | None:
         rules = self._policy.rules[side]
@@ -248,8 +246,3 @@ async def _with_failure(
             yield event
     except BackendError as error:
         yield error
-
-
-def _texts(request: GenerationRequest) -> list[str]:
-    """Everything that the caller wrote, the system prompt and prefilled words of the assistant included."""
-    return [text for text in (request.system, *(turn.text for turn in request.turns)) if text]

@@ -1,15 +1,23 @@
 """Answers are looked at while they stream: nothing of a refused window leaves, and the rest leaves soon."""
 
+import asyncio
+import os
+import signal
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry
 
 from inference_backend.engines.protocol import EngineEvent, Started, Stopped, TextDelta, ToolJson
-from inference_backend.errors import EngineCutError
+from inference_backend.errors import EngineCutError, SafetyUnavailableError
+from inference_backend.pools.process_worker import ProcessWorker
+from inference_backend.safety.metrics import SafetyMetrics
 from inference_backend.safety.pieces import split_text
+from inference_backend.safety.policy import Policy
+from inference_backend.safety.stages import SafetyStages
 from inference_backend.safety.windows import SHORTEST_SENTENCE, HeldBack
 from tests.inference_backend.inspecting import CLASSIFIER, RULES, TIERS, Answer, ask, stages_for, text_of, words
 
@@ -80,6 +88,39 @@ async def test_what_was_said_before_a_failure_still_arrives(tmp_path: Path) -> N
         assert await anext(guarded) == TextDelta(text="Half a sent")
         with pytest.raises(EngineCutError):
             await anext(guarded)
+
+
+async def test_an_answer_whose_judge_dies_in_the_middle_ends_where_it_was_judged(tmp_path: Path) -> None:
+    """For a tier that is closed; nothing that nobody looked at leaves."""
+    async with stages_for(tmp_path, CLASSIFIER.replace("900", "200") + TIERS) as stages:
+        inspection = stages.open(ask("Tell me about gardens"), tier="free")
+        guarded = inspection.guard(Answer(words(GOOD * 10)).events())
+        seen = [await anext(guarded) for _ in range(1 + len(words(GOOD.strip())))]
+        assert text_of(seen) == GOOD
+        assert stages.pool
+        for worker in stages.pool._workers.values():
+            assert isinstance(worker, ProcessWorker)
+            os.kill(worker.pid or 0, signal.SIGSTOP)
+        with pytest.raises(SafetyUnavailableError):
+            await anext(guarded)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.sampled_from(["xyz", "zy", "XYZZY", " ", "x", "word. ", "yzzy", "other ", "\n"]), max_size=60))
+def test_a_forbidden_word_never_leaves_however_the_answer_is_cut(pieces: list[str]) -> None:
+    async def play() -> tuple[str, object]:
+        policy = "[[rules]]\nname = 'r'\npattern = '(?i)xyzzy'\ncategory = 'c'\non = ['output']\n"
+        stages = SafetyStages(Policy(policy.encode()), pool=None, metrics=SafetyMetrics(CollectorRegistry()))
+        inspection = stages.open(ask("a"), tier="free")
+        events = [event async for event in inspection.guard(Answer(pieces).events())]
+        return text_of(events), events[-1]
+
+    said, whole = asyncio.run(play())[0], "".join(pieces)
+    if "xyzzy" in whole.lower():
+        assert "xyzzy" not in said.lower()
+        assert whole.startswith(said)
+    else:
+        assert said == whole
 
 
 async def test_leaving_in_the_middle_stops_the_engine(tmp_path: Path) -> None:
