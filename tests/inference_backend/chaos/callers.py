@@ -18,7 +18,8 @@ from tests.inference_backend.scripted_engine import MODEL
 ANSWERS = {"short": "one two three", "long": " ".join(f"word{number}" for number in range(60))}
 #: Worth another try: overload, the store is down, the key is in use in another process, the caller's own limit.
 PASSING = frozenset({409, 429, 503, 529})
-TRIES = 8
+TRIES = 12
+LONGEST_PAUSE_S = 2.0
 WITHIN_S = 90.0
 Way = Literal["reads", "reads slowly", "leaves"]
 
@@ -113,15 +114,16 @@ class Crowd:
     async def _see_through(self, client: httpx2.AsyncClient, call: Call) -> None:
         try:
             for _ in range(TRIES):
-                if await self._try(client, call):
+                pause_s = await self._try(client, call)
+                if pause_s is None:
                     return
-                await asyncio.sleep(self._rng.uniform(0.3, 1.2))
+                await asyncio.sleep(pause_s * self._rng.uniform(0.5, 1.0))
             self.seen.given_up += 1
         finally:
             self._places.release()
 
-    async def _try(self, client: httpx2.AsyncClient, call: Call) -> bool:
-        """Whether there is nothing to try again."""
+    async def _try(self, client: httpx2.AsyncClient, call: Call) -> float | None:
+        """How long to wait for the next try; None where there is none."""
         address = self._rng.choice(self._addresses)
         try:
             async with asyncio.timeout(WITHIN_S):
@@ -130,9 +132,9 @@ class Crowd:
             self.seen.wrong.append(f"{call}: no end")
         except httpx2.HTTPError as error:
             self.seen.wrong.append(f"{call}: {error!r}")
-        return True
+        return None
 
-    async def _send(self, client: httpx2.AsyncClient, call: Call, address: str) -> bool:
+    async def _send(self, client: httpx2.AsyncClient, call: Call, address: str) -> float | None:
         request = client.stream("POST", f"{address}/v1/messages", json=call.body(), headers=call.headers())
         async with request as response:
             self.seen.statuses[response.status_code] += 1
@@ -141,15 +143,17 @@ class Crowd:
                 return self._note_refusal(call, response)
             if not call.stream:
                 self._note_whole(call, json.loads(await response.aread()))
-                return True
+                return None
             return await self._read(call, response)
 
-    def _note_refusal(self, call: Call, response: httpx2.Response) -> bool:
+    def _note_refusal(self, call: Call, response: httpx2.Response) -> float | None:
         body = response.json()
         if body.get("type") != "error" or "request-id" not in response.headers:
             self.seen.wrong.append(f"{call}: {response.status_code} without the shape of an error")
         self.seen.ended[f"error {response.status_code}"] += 1
-        return response.status_code not in PASSING
+        if response.status_code not in PASSING:
+            return None
+        return min(LONGEST_PAUSE_S, float(response.headers.get("retry-after", 1)))
 
     def _note_whole(self, call: Call, message: dict[str, Any]) -> None:
         self._note_answer(call, message["id"], "".join(block["text"] for block in message["content"]))
@@ -160,7 +164,7 @@ class Crowd:
         if text != ANSWERS[call.script]:
             self.seen.wrong.append(f"{call}: answered {text!r}")
 
-    async def _read(self, call: Call, response: httpx2.Response) -> bool:
+    async def _read(self, call: Call, response: httpx2.Response) -> float | None:
         message_id, text, ends = "", "", []
         async with aclosing(_events(response, slowly=call.way == "reads slowly")) as events:
             async for event in events:
@@ -170,17 +174,17 @@ class Crowd:
                     text += event["delta"]["text"]
                     if call.way == "leaves":
                         self.seen.left += 1
-                        return True
+                        return None
                 elif event["type"] in {"message_stop", "error"}:
                     ends.append(event["type"])
         if len(ends) != 1:
             self.seen.wrong.append(f"{call}: ends {ends}")
         elif ends == ["error"]:
             self.seen.ended["error in the stream"] += 1
-            return call.key is None
+            return None if call.key is None else 0.5
         else:
             self._note_answer(call, message_id, text)
-        return True
+        return None
 
 
 async def _events(response: httpx2.Response, *, slowly: bool) -> AsyncGenerator[dict[str, Any]]:
