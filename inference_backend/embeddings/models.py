@@ -13,8 +13,9 @@ from inference_backend.engines.embedding import Embedding
 from inference_backend.engines.embeddings import EmbeddingsServer, static_table
 from inference_backend.engines.simulated_call import SimulatedCall
 from inference_backend.errors import ForbiddenError, InvalidRequestError, NotFoundError
-from inference_backend.pools.batch_pool import BatchPool, Submission, Ticket
+from inference_backend.pools.batch_pool import BatchPool
 from inference_backend.pools.batch_worker import BatchWorker
+from inference_backend.pools.submission import Submission, Ticket
 from inference_backend.scheduling.batch import BatchScheduler
 from inference_backend.scheduling.delay_gate import DelayGate
 from inference_backend.settings import Settings

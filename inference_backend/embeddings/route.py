@@ -12,7 +12,7 @@ from inference_backend.dialect.embeddings import embeddings_body, parse_embeddin
 from inference_backend.embeddings.models import EmbeddingModel
 from inference_backend.engines.embedding import Embedding
 from inference_backend.keys import Caller
-from inference_backend.pools.batch_pool import Submission
+from inference_backend.pools.submission import Submission
 from inference_backend.record import record_of
 from inference_backend.service import Service
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from inference_backend.configuration_file import ConfigurationFile
 from inference_backend.embeddings.models import CallObserver
-from inference_backend.pools.batch_pool import BatchPool, Ticket
+from inference_backend.pools.batch_pool import BatchPool
 from inference_backend.pools.batch_worker import BatchWorker
+from inference_backend.pools.submission import Ticket
 from inference_backend.safety.classifiers import LlamaGuard, toxicity
 from inference_backend.safety.finding import Passage, Scores
 from inference_backend.safety.metrics import SafetyMetrics

@@ -18,7 +18,8 @@ from inference_backend.errors import (
     InputFailedError,
     OverloadedError,
 )
-from inference_backend.pools.batch_pool import BatchPool, Ticket
+from inference_backend.pools.batch_pool import BatchPool
+from inference_backend.pools.submission import Ticket
 from inference_backend.scheduling.batch import BatchScheduler
 from inference_backend.scheduling.delay_gate import Band, DelayGate
 

@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 from inference_backend.errors import EngineConnectionError, EngineFailedError
-from inference_backend.pools.batch_pool import BatchPool, Ticket
+from inference_backend.pools.batch_pool import BatchPool
 from inference_backend.pools.process_worker import ProcessWorker
+from inference_backend.pools.submission import Ticket
 from inference_backend.scheduling.batch import BatchScheduler
 
 MODEL = "tests.inference_backend.journal_model:Journal"
