@@ -42,7 +42,7 @@ class CreateMessage:
             request = parse_messages_request(body)
             if key is None:
                 return request, None
-            return request, identify_request(account=caller.account, key=key, version=version, body=body)
+            return request, identify_request(account=caller.account, key=key, version=version, request=request)
 
         with service.in_flight.enter(caller.tier):
             request, keyed = await _apart_if_large(read, await read_body(headers, receive))

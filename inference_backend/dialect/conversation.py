@@ -17,7 +17,7 @@ from inference_backend.dialect.schema import (
 )
 from inference_backend.dialect.versions import SAMPLING_FIELDS, ApiVersion, takes_sampling
 from inference_backend.engines import protocol
-from inference_backend.engines.protocol import Capabilities, GenerationRequest, Turn
+from inference_backend.engines.protocol import Capabilities, GenerationRequest, Role, Turn
 from inference_backend.errors import InvalidRequestError
 
 # Blocks of one turn are parts of one text for a model that knows no blocks.
@@ -83,17 +83,18 @@ def _build_turns(messages: Sequence[Message]) -> tuple[Turn, ...]:
     """Neighbouring turns of one role become one, as in the API; templates often allow nothing else."""
     if not messages:
         raise InvalidRequestError("at least one message is required", field="messages")
-    turns: list[Turn] = []
+    # Parts are joined at the end: a body of many short messages of one role would else be copied again for each.
+    turns: list[tuple[Role, list[str]]] = []
     for index, message in enumerate(messages):
         text = _message_text(message, index)
-        if not text.strip():
+        if not text or text.isspace():
             if index == len(messages) - 1 and message.role == "assistant" and turns:
                 break  # an empty prefill is no prefill
             raise InvalidRequestError("content must hold non-whitespace text", field=f"messages.{index}")
-        if turns and turns[-1].role == message.role:
-            text = turns.pop().text + BLOCK_SEPARATOR + text
-        turns.append(Turn(role=message.role, text=text))
-    return tuple(turns)
+        if not turns or turns[-1][0] != message.role:
+            turns.append((message.role, []))
+        turns[-1][1].append(text)
+    return tuple(Turn(role=role, text=BLOCK_SEPARATOR.join(parts)) for role, parts in turns)
 
 
 def _message_text(message: Message, index: int) -> str:

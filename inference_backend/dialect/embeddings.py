@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 from inference_backend.dialect.schema import Strict, refuse
+from inference_backend.dialect.structure import check_structure
 from inference_backend.engines.embedding import Embedding
 
 MAX_INPUTS = 256
@@ -40,6 +41,7 @@ class EmbeddingsRequest(Strict):
 
 def parse_embeddings_request(body: bytes) -> EmbeddingsRequest:
     """Raises InvalidRequestError that names the field."""
+    check_structure(body)
     try:
         return EmbeddingsRequest.model_validate_json(body)
     except ValidationError as error:

@@ -6,9 +6,15 @@ from typing import Annotated, Any, Literal, NoReturn
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
+from inference_backend.dialect.structure import check_structure
 from inference_backend.errors import InvalidRequestError
 
 MAX_STOP_SEQUENCES = 128
+# More than fits any context. A body of 32 MiB holds a million of them, whose checking takes seconds, and a list is
+# checked in one go, in which no other thread runs.
+MAX_MESSAGES = 20_000
+MAX_BLOCKS = 10_000
+MAX_TOOLS = 1_024
 SHOWN_ERRORS = 3
 
 
@@ -49,7 +55,11 @@ def _as_blocks(value: object) -> object:
     raise PydanticCustomError("content_type", "Input should be a string or a list of content blocks")
 
 
-TextContent = Annotated[list[TextBlock], BeforeValidator(_as_blocks, json_schema_input_type=str | list[TextBlock])]
+TextContent = Annotated[
+    list[TextBlock],
+    Field(max_length=MAX_BLOCKS),
+    BeforeValidator(_as_blocks, json_schema_input_type=str | list[TextBlock]),
+]
 
 
 class ToolResultBlock(Strict):
@@ -74,7 +84,9 @@ def _known_role(value: object) -> object:
 
 class Message(Strict):
     role: Annotated[Literal["user", "assistant"], BeforeValidator(_known_role)]
-    content: Annotated[list[Block], BeforeValidator(_as_blocks, json_schema_input_type=str | list[Block])]
+    content: Annotated[
+        list[Block], Field(max_length=MAX_BLOCKS), BeforeValidator(_as_blocks, json_schema_input_type=str | list[Block])
+    ]
 
 
 def _object_schema(value: object) -> object:
@@ -154,9 +166,9 @@ class Prompt(Strict):
     """What /v1/messages and /v1/messages/count_tokens have in common."""
 
     model: str
-    messages: list[Message]
+    messages: Annotated[list[Message], Field(max_length=MAX_MESSAGES)]
     system: TextContent | None = None
-    tools: list[Tool] | None = None
+    tools: Annotated[list[Tool], Field(max_length=MAX_TOOLS)] | None = None
     tool_choice: ToolChoice | None = None
     output_config: OutputConfig | None = None
     thinking: Annotated[None, BeforeValidator(_thinking_off, json_schema_input_type=ThinkingOff | None)] = None
@@ -180,6 +192,7 @@ class MessagesRequest(Prompt):
 
 def parse_messages_request(body: bytes) -> MessagesRequest:
     """Raises InvalidRequestError that names the field, or the position where the body is not JSON."""
+    check_structure(body)
     try:
         return MessagesRequest.model_validate_json(body)
     except ValidationError as error:
@@ -188,6 +201,7 @@ def parse_messages_request(body: bytes) -> MessagesRequest:
 
 def parse_count_request(body: bytes) -> CountTokensRequest:
     """Raises InvalidRequestError like parse_messages_request."""
+    check_structure(body)
     try:
         return CountTokensRequest.model_validate_json(body)
     except ValidationError as error:

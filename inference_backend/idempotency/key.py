@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pydantic_core
+from pydantic import BaseModel
 
 from inference_backend.errors import InvalidRequestError
 
@@ -32,22 +32,22 @@ def read_idempotency_key(headers: Mapping[str, str]) -> str | None:
     return key
 
 
-def identify_request(*, account: str, key: str, version: str, body: bytes) -> KeyedRequest:
-    """The order of fields and the blanks between them make no difference; the API version does. `body` is valid JSON.
+def identify_request(*, account: str, key: str, version: str, request: object) -> KeyedRequest:
+    """`request` is a checked request, or JSON. What it means counts, not how it was written; so does the API version.
 
-    Costs some milliseconds a megabyte: call it off the event loop for large bodies.
+    Takes milliseconds for large requests: call it off the event loop for those.
     """
     return KeyedRequest(
         # The length keeps (a, bc) and (ab, c) apart.
         name=hashlib.sha256(f"{len(account)}:{account}{key}".encode()).hexdigest(),
-        fingerprint=_fingerprint([version, pydantic_core.from_json(body)]),
+        fingerprint=_fingerprint([version, request]),
     )
 
 
 def _fingerprint(value: Any) -> str:
     """SHA-256 of the value with sorted fields, as hex digits.
 
-    Fed piece by piece: one canonical text of many megabytes would be written in one call, in which no other thread
+    Fed piece by piece: a canonical text of many megabytes would be written in one call, in which no other thread
     runs, the event loop's included.
     """
     digest = hashlib.sha256()
@@ -62,6 +62,8 @@ def _pieces(value: Any) -> Iterator[bytes]:
         text = value.encode("utf-8", "surrogatepass")
         yield b"s%d:" % len(text)
         yield text
+    elif isinstance(value, BaseModel):
+        yield from _pieces({name: getattr(value, name) for name in value.model_fields_set})
     elif isinstance(value, dict):
         yield b"d%d:" % len(value)
         for name in sorted(value):

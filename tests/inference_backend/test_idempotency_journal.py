@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inference_backend.dialect.schema import parse_messages_request
 from inference_backend.errors import InvalidRequestError
 from inference_backend.idempotency.journal import (
     CLAIM,
@@ -140,18 +141,23 @@ async def test_a_failed_attempt_lets_the_next_one_in(journal: Journal) -> None:
     assert (await journal.claim(request, "f:2")).verdict == "claimed"
 
 
-def test_the_order_of_fields_makes_no_difference_and_everything_else_does() -> None:
-    body = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
+BODY = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
 
-    def identify(content: object, *, account: str = "ada", key: str = "k", version: str = "v") -> KeyedRequest:
-        return identify_request(account=account, key=key, version=version, body=json.dumps(content, indent=1).encode())
 
-    first = identify(body)
-    assert identify(dict(reversed(body.items()))) == first
-    assert identify(body | {"max_tokens": 6}).fingerprint != first.fingerprint
-    assert identify(body, version="w").fingerprint != first.fingerprint
-    assert identify(body, account="bob").name != first.name
-    assert identify(body, account="adak", key="") != identify(body, account="ada", key="k")
+def identify(content: object, *, account: str = "ada", key: str = "k", version: str = "v") -> KeyedRequest:
+    request = parse_messages_request(json.dumps(content, indent=1).encode())
+    return identify_request(account=account, key=key, version=version, request=request)
+
+
+def test_how_a_request_is_written_makes_no_difference_and_everything_else_does() -> None:
+    first = identify(BODY)
+    assert identify(dict(reversed(BODY.items()))) == first
+    assert identify(BODY | {"messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]}) == first
+    assert identify(BODY | {"max_tokens": 6}).fingerprint != first.fingerprint
+    assert identify(BODY | {"stream": True}).fingerprint != first.fingerprint
+    assert identify(BODY, version="w").fingerprint != first.fingerprint
+    assert identify(BODY, account="bob").name != first.name
+    assert identify(BODY, account="adak", key="") != identify(BODY, account="ada", key="k")
 
 
 JSON = st.recursive(
@@ -164,14 +170,13 @@ JSON = st.recursive(
 @given(first=JSON, second=JSON)
 @settings(max_examples=300, deadline=None)
 def test_two_bodies_have_one_fingerprint_exactly_when_they_are_the_same_json(first: object, second: object) -> None:
-    def fingerprint(value: object, *, indent: int | None) -> str:
-        body = json.dumps(value, indent=indent).encode()
-        return identify_request(account="a", key="k", version="v", body=body).fingerprint
+    def fingerprint(value: object) -> str:
+        return identify_request(account="a", key="k", version="v", request=value).fingerprint
 
     def canonical(value: object) -> str:
         return json.dumps(value, sort_keys=True)
 
-    same = fingerprint(first, indent=None) == fingerprint(second, indent=2)
+    same = fingerprint(first) == fingerprint(second)
     assert same == (canonical(first) == canonical(second))
 
 
