@@ -26,9 +26,9 @@ def test_steps_take_a_base_and_a_part_for_each_answer_and_each_prompt_token() ->
     engine = TokenEngine(COST)
     engine.add("a", prompt_tokens=50, output_tokens=3)
     assert step(engine) == (0.06, ["a"], [])
-    engine.add("b", prompt_tokens=150, output_tokens=2)
-    assert step(engine) == (0.011 + 0.1, [], [])
-    assert step(engine) == (0.011 + 0.05, ["b"], ["a"])
+    engine.add("b", prompt_tokens=120, output_tokens=2)
+    assert step(engine) == (0.111, [], [])
+    assert step(engine) == (0.031, ["b"], ["a"])
     assert step(engine) == (0.011, [], ["b"])
     assert engine.begin_step() is None
 
