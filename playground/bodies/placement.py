@@ -19,7 +19,7 @@ BUDGET = 3
 CUT = 0.75
 #: Decoding costs a pass over the whole text per hop, so the allowed hops shrink as texts grow.
 HOP_BYTES = 16 * 1024 * 1024
-FEWEST_HOPS, MOST_HOPS = 4, 16
+FEWEST_HOPS, MOST_HOPS = 4, 32
 SMALLEST_UNIT = 512
 #: What reading costs, in microseconds of CPU as measured by `benchmarks/version_store.py` on 2 cores of an EPYC: a hop
 #: has a row and a pass over the text, and what is stored is fetched, if it is not in the row, and decompressed.

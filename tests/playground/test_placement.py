@@ -17,12 +17,12 @@ def base(depth: int, stored: int = 1000, used: int = 0, cost_us: float = 0) -> B
 
 @given(lengths)
 def test_hops_shrink_as_texts_grow_and_stay_in_bounds(length: int) -> None:
-    assert 4 <= placement.hop_cap(length) <= 16
+    assert 4 <= placement.hop_cap(length) <= 32
     assert placement.hop_cap(length) >= placement.hop_cap(length + 1_000_000)
 
 
 def test_hops_at_the_sizes_people_have() -> None:
-    assert [placement.hop_cap(size) for size in (10_000, 1_000_000, 2**20, 4 * 2**20, 20_000_000)] == [16, 16, 16, 4, 4]
+    assert [placement.hop_cap(size) for size in (10_000, 1_000_000, 2**20, 4 * 2**20, 20_000_000)] == [32, 16, 16, 4, 4]
 
 
 @given(st.lists(st.integers(0, 2000), max_size=40), lengths, st.integers(1, 3000))
