@@ -70,6 +70,7 @@ class Replica:
         self._judge = judge
         self._check_now = asyncio.Event()
         self._is_doubted = False
+        self._was_seen_starting = False
         self._alive_at = float("-inf")
         self._suspect_since = float("inf")
         self._on_lost: set[Callable[[], None]] = set()
@@ -209,10 +210,14 @@ class Replica:
         now = time.monotonic()
         if phase == "verified":
             self.verified_at = min(self.verified_at, now) if was == "suspect" else now
-            if was in STARTING:
+            # One that was up before it was known of says nothing about how long a start takes.
+            if was in STARTING and self._was_seen_starting:
                 self.start_took_s = now - self.starting_since
-        elif phase in STARTING and was not in STARTING:
-            self.starting_since = now
+            self._was_seen_starting = False
+        elif phase in {"provisioning", "loading"}:
+            self._was_seen_starting = True
+            if was not in STARTING:
+                self.starting_since = now
         if phase == "suspect" and was != "suspect":
             self._suspect_since = now
         self._judge.settle()

@@ -1,5 +1,6 @@
 """Ready means: healthy, the right model, and it speaks."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -165,6 +166,32 @@ def test_capacity_that_is_starting_is_announced(pair: list[ScriptedEngine], tmp_
         assert response.headers["x-should-retry"] == "false"
         pair[0].health_status = 200
         wait_until(lambda: in_state(address, "ready") == {"a"})
+
+
+def test_a_start_that_was_seen_tells_how_long_the_next_one_takes(pair: list[ScriptedEngine], tmp_path: Path) -> None:
+    pair[0].health_status = 503
+    declared = Declared(tmp_path / "inference.toml").add("a", pair[0]).write()
+    body = {"model": MODEL, "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
+
+    def error_code() -> str:
+        response = httpx2.post(f"{address}/v1/messages", json=body, headers=HEADERS, trust_env=False)
+        return str(response.json()["error"]["details"]["error_code"])
+
+    with declared.served(ready=0) as address:
+        wait_until(lambda: in_state(address, "loading") == {"a"})
+        assert error_code() == "engine_unavailable", "nobody knows yet"
+        time.sleep(3)
+        pair[0].health_status = 200
+        wait_until(lambda: in_state(address, "ready") == {"a"})
+        pair[0].stop()
+        wait_until(lambda: in_state(address, "dead") == {"a"})
+        assert error_code() == "engine_unavailable", "nothing is starting"
+        pair[0].health_status = 503
+        pair[0].start()
+        wait_until(lambda: in_state(address, "loading") == {"a"})
+        assert error_code() == "capacity_starting"
+        # It takes much longer than the last time: perhaps it never ends.
+        wait_until(lambda: error_code() == "engine_unavailable")
 
 
 @pytest.mark.model
