@@ -105,9 +105,12 @@ export class Blocks {
     return block !== undefined;
   }
 
-  /** Sends large texts that were edited; then none is left unsent. */
-  async send() {
-    for (const block of this.all) await block.editor.send();
+  /**
+   * Sends large texts that were edited; then none is left unsent.
+   * @param {import("./large/text_slot.js").Watch} [watch]
+   */
+  async send(watch) {
+    for (const block of this.all) await block.editor.send(watch);
   }
 
   settle() {

@@ -131,8 +131,9 @@ export class Parameters {
     return true;
   }
 
-  async send() {
-    for (const editor of Object.values(this.json)) await editor.send();
+  /** @param {import("./large/text_slot.js").Watch} [watch] */
+  async send(watch) {
+    for (const editor of Object.values(this.json)) await editor.send(watch);
   }
 
   settle() {

@@ -1,21 +1,25 @@
 /* The save form: the difference open to see, a message proposed, Enter saves. */
 import { ApiError, call } from "./api.js";
 import { differences, proposedMessage } from "./changes.js";
+import { CompareProgress } from "./compare_progress.js";
 import { DiffView } from "./diff_view.js";
 import { openDialog } from "./dialog.js";
 import { one } from "./dom.js";
 import { isUnsent, textsOf } from "./large/references.js";
 
 /** @typedef {import("./spec.js").Spec} Spec */
+/** @typedef {{current: () => Spec, send: (watch: import("./large/text_slot.js").Watch) => Promise<void>}} Editor */
 
 export class SaveForm {
   /**
    * @param {string} promptId
+   * @param {Editor} editor what is compared; its large texts are sent first
    * @param {(message: string) => Promise<unknown>} save
    * @param {(error: unknown) => boolean} placeError shows an error in the editor, if it is about something there
    */
-  constructor(promptId, save, placeError) {
+  constructor(promptId, editor, save, placeError) {
     this.promptId = promptId;
+    this.editor = editor;
     this.save = save;
     this.placeError = placeError;
     this.dialog = one("#save", document, HTMLDialogElement);
@@ -23,6 +27,10 @@ export class SaveForm {
     this.message = one("input[name=message]", this.form, HTMLInputElement);
     this.diffBox = one("[data-save-diff]", this.form, HTMLElement);
     this.diff = new DiffView(this.diffBox);
+    this.progress = new CompareProgress(one("[data-save-progress]", this.form, HTMLElement));
+    /** Ends the comparison that nobody waits for any more. What is on its way to the store goes on. */
+    this.stop = new AbortController();
+    this.dialog.addEventListener("close", () => this.stop.abort());
     this.busy = false;
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -45,10 +53,11 @@ export class SaveForm {
     this.#note(parts.length === 0 ? "Nothing differs from the saved version." : `${parts.join("; ")}.`);
     this.diffBox.hidden = true;
     this.#say("");
+    this.stop.abort();
+    this.stop = new AbortController();
+    this.progress.end();
     openDialog(this.dialog);
-    // A large text that is not sent yet cannot be compared by the server; the words have to do.
-    const isSent = !textsOf(current).some(isUnsent);
-    if (number && parts.length > 0 && isSent) void this.#compare(number, current);
+    if (number && parts.length > 0) void this.#compare(number, current, this.stop.signal);
   }
 
   /** @param {string} text */
@@ -58,12 +67,29 @@ export class SaveForm {
     note.hidden = !text;
   }
 
-  /* The words are there at once; the difference takes their place as soon as the server has found it. */
-  async #compare(/** @type {number} */ number, /** @type {Spec} */ current) {
-    const body = { from: String(number), spec: current };
-    const diff = await this.diff.fetch(() => call(`prompts/${this.promptId}/diff`, { method: "POST", body }));
-    this.diffBox.hidden = !diff;
-    if (diff) this.#note(diff.equal ? "Nothing differs from the saved version." : "");
+  /*
+   * The words are there at once; the difference takes their place as soon as the server has found it. It is found from
+   * what a save would send anyway, so a large text goes out now and is part of the save later.
+   */
+  async #compare(/** @type {number} */ number, /** @type {Spec} */ current, /** @type {AbortSignal} */ signal) {
+    try {
+      if (textsOf(current).some(isUnsent)) {
+        await this.editor.send((part, done, bytes) => !signal.aborted && this.progress.sending(part, done, bytes));
+      }
+      if (signal.aborted) return;
+      this.progress.comparing();
+      const body = { from: String(number), spec: this.editor.current() };
+      const diff = await call(`prompts/${this.promptId}/diff`, { method: "POST", body, signal });
+      if (signal.aborted) return;
+      this.progress.end();
+      this.diff.show(diff);
+      this.diffBox.hidden = false;
+      this.#note(diff.equal ? "Nothing differs from the saved version." : "");
+    } catch (error) {
+      if (signal.aborted) return;
+      const why = error instanceof ApiError ? error.sentence : /** @type {Error} */ (error).message;
+      this.progress.fail(`The difference cannot be shown. ${why}`);
+    }
   }
 
   /** @param {string} text */

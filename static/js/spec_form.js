@@ -70,10 +70,13 @@ export class SpecForm {
     one("[data-text-size]", this.root).textContent = bytes > 0 ? `${words}, and ${sizeWords(bytes)} in large texts` : words;
   }
 
-  /** Sends large texts that were edited, with their progress shown in their place. Rejects if one cannot be sent. */
-  async send() {
-    await this.blocks.send();
-    await this.parameters.send();
+  /**
+   * Sends large texts that were edited, with their progress shown in their place. Rejects if one cannot be sent.
+   * @param {import("./large/text_slot.js").Watch} [watch]
+   */
+  async send(watch) {
+    await this.blocks.send(watch);
+    await this.parameters.send(watch);
   }
 
   /** Whether a large text was edited and not sent since. */

@@ -15,6 +15,7 @@ import { SpecForm } from "./spec_form.js";
 import { clearToasts, toast, toastError } from "./toast.js";
 
 /** @typedef {import("./spec.js").Spec} Spec */
+/** @typedef {import("./large/text_slot.js").Watch} Watch */
 /** @typedef {{prompt: {id: string, name: string}, version: {id: string, number: number} | null, spec: Spec | null, canChange: boolean, branch?: string}} Page */
 
 const QUIET_MS = 120;
@@ -43,7 +44,8 @@ export class Workbench {
     });
     this.desk = new HistoryDesk(one("[data-history]", root, HTMLElement), page.prompt.id, page.canChange);
     this.output = new Output(one("[data-output]", root, HTMLElement), () => this.#paintRun());
-    this.saveForm = new SaveForm(page.prompt.id, (message) => this.save(message), (error) => this.#placeError(error));
+    const editor = { current: () => this.form.refresh(), send: (/** @type {Watch} */ watch) => this.form.send(watch) };
+    this.saveForm = new SaveForm(page.prompt.id, editor, (message) => this.save(message), (error) => this.#placeError(error));
     this.code = new CodeDialog();
     // One key for one wish to save or run, so that trying again after a cut connection makes nothing twice.
     this.saveKey = newKey();
@@ -102,11 +104,8 @@ export class Workbench {
     button.setAttribute("aria-disabled", String(this.output.isRunning || this.busy));
   }
 
-  async openSave() {
+  openSave() {
     if (document.querySelector("dialog[open]")) return;
-    // What differs can be shown once the server has the large texts.
-    if (this.form.isUnsent) await this.form.send().catch(toastError);
-    if (this.form.isUnsent || document.querySelector("dialog[open]")) return;
     this.saveForm.open(this.version?.number ?? 0, this.saved, this.form.refresh());
   }
 

@@ -31,15 +31,15 @@ export function loadWhole(source, label, show) {
 /**
  * Sends a text that was edited here.
  * @param {string} text
- * @param {{label: string, near?: string}} about near: SHA-256 of the text it was edited from
+ * @param {{label: string, near?: string, watch: (card: FileCard, bytes: number) => import("./uploader.js").OnProgress}} about near: SHA-256 of the text it was edited from
  * @param {Element} place for the card, while it goes on
  */
-export async function sendEdited(text, { label, near }, place) {
+export async function sendEdited(text, { label, near, watch }, place) {
   const { card, signal } = stoppable(label, "Sending the text was cancelled. Nothing was saved.");
   place.replaceChildren(card.element);
   try {
     const file = new Blob([text], { type: "text/plain" });
-    return await upload(file, { name: label, near, signal, onProgress: (part, done) => card.advance(part, done) });
+    return await upload(file, { name: label, near, signal, onProgress: watch(card, file.size) });
   } finally {
     card.element.remove();
   }

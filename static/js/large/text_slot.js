@@ -18,6 +18,7 @@ import { TextWindow } from "./text_window.js";
 import { upload } from "./uploader.js";
 
 /** @typedef {import("./references.js").Reference} Reference */
+/** @typedef {(part: "read" | "send" | "check" | "wait", done: number, bytes: number) => void} Watch done: of 1 */
 
 let changes = 0;
 
@@ -43,6 +44,8 @@ export class TextSlot {
     this.sending = null;
     /** The edited text on its way. @type {Promise<void> | null} */
     this.delivery = null;
+    /** Who asked last to be told how far that is. @type {Watch} */
+    this.watch = () => {};
     bindDropping(parent, { onFile: (file) => this.take(file, file.name), onText: (text) => this.#pasted(text) });
   }
 
@@ -243,7 +246,8 @@ export class TextSlot {
     const begin = () => {
       card.say("", [{ label: "Cancel", action: back }]);
       card.advance("read", 0);
-      const promise = upload(file, { name, near, signal: stop.signal, onProgress: (part, done) => card.advance(part, done) });
+      const onProgress = this.#progress(card, file.size);
+      const promise = upload(file, { name, near, signal: stop.signal, onProgress });
       this.sending = { stop, kept, promise: promise.then((reference) => this.#sent(stop, reference, kept, name)) };
       this.sending.promise.catch((error) => {
         if (stop.signal.aborted) return;
@@ -270,8 +274,20 @@ export class TextSlot {
     if (before !== "") this.#offerBack(`${name} is in place of the text that was here.`, before);
   }
 
-  /** Sends what is large and edited; afterwards `read` gives no {unsent}. Rejects if it cannot be sent. */
-  async send() {
+  /** @param {FileCard} card @param {number} bytes @returns {import("./uploader.js").OnProgress} */
+  #progress(card, bytes) {
+    return (part, done) => {
+      card.advance(part, done);
+      this.watch(part, done, bytes);
+    };
+  }
+
+  /**
+   * Sends what is large and edited; afterwards `read` gives no {unsent}. Rejects if it cannot be sent.
+   * @param {Watch} [watch] told how far it is, also if somebody else asked for it earlier
+   */
+  async send(watch) {
+    if (watch) this.watch = watch;
     if (this.sending) await this.sending.promise;
     while (isUnsent(this.read())) {
       // A draft and a save may both ask: the text is sent once.
@@ -285,7 +301,8 @@ export class TextSlot {
   async #sendEdited() {
     const { doc } = this.view.state;
     const near = this.origin && isBody(this.origin) ? this.origin.body : undefined;
-    this.origin = await sendEdited(this.editor.read(), { label: this.options.label, near }, this.other);
+    const watch = (/** @type {FileCard} */ card, /** @type {number} */ bytes) => this.#progress(card, bytes);
+    this.origin = await sendEdited(this.editor.read(), { label: this.options.label, near, watch }, this.other);
     this.base = doc;
   }
 
