@@ -23,6 +23,7 @@ _WHY = {
     "wrong_length": "What arrived has another length than was announced.",
     "wrong_hash": "What arrived is not what was announced: its SHA-256 differs.",
     "invalid_utf8": "This is not UTF-8 text: byte {position} belongs to no character.",
+    "cancelled": "It was cancelled.",
     "gave_up": "The bytes could not be stored for a whole day.",
 }
 
@@ -117,6 +118,16 @@ class UploadDetail(APIView):
         if upload.takes_bytes(timezone.now()):
             shown |= AddressesOutput(_where(services.addresses_of(upload))).data
         return Response(shown)
+
+    @extend_schema(operation_id="uploads_cancel", request=None, responses={204: None})
+    def delete(self, request: Request, upload_id: uuid.UUID) -> Response:
+        """End an upload of mine that I do not want: its bytes go, and it counts against no limit. Twice is no error.
+
+        409 while its bytes are being checked (`upload_processing`), and once a version has its text
+        (`upload_in_version`).
+        """
+        services.cancel_upload(upload=access.upload_for(request.user, upload_id))
+        return Response(status=204)
 
 
 def _where(addresses: services.Addresses) -> dict[str, Any]:

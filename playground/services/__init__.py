@@ -10,7 +10,7 @@ from playground.services.labels import move_label, remove_label
 from playground.services.library import archive_prompt, erase_prompt, restore_prompt, trash_prompt
 from playground.services.prompts import create_prompt, update_prompt
 from playground.services.runs import run_version
-from playground.services.uploads import StartedUpload, complete_upload, start_upload
+from playground.services.uploads import StartedUpload, cancel_upload, complete_upload, start_upload
 from playground.services.versions import SavedVersion, save_version
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "StartedUpload",
     "addresses_of",
     "archive_prompt",
+    "cancel_upload",
     "complete_upload",
     "create_prompt",
     "drop_draft",

@@ -19,7 +19,7 @@ from django.utils import timezone
 from core import effects
 from playground.bodies import objects, parts
 from playground.models import Body, Upload, Version, object_key
-from playground.services.uploads import PACK_UPLOAD
+from playground.services.uploads import PACK_UPLOAD, UNREFERENCED_FOR
 
 log = logging.getLogger("playground.sweeps")
 
@@ -27,8 +27,6 @@ log = logging.getLogger("playground.sweeps")
 GRACE = dt.timedelta(hours=1)
 GIVE_UP_AFTER = dt.timedelta(days=1)
 RESEND_AFTER = dt.timedelta(minutes=3)
-#: How long a text waits for a version to name it.
-UNREFERENCED_FOR = dt.timedelta(days=7)
 #: Rows of uploads outlive their texts, so that a replayed save still finds them.
 ROWS_FOR = UNREFERENCED_FOR + dt.timedelta(days=1)
 #: A save puts its objects seconds before its rows.

@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts.models import User
 from core import effects, idempotency
 from core.errors import Conflict, InvalidInput, RateLimited, TooLarge
-from playground.bodies import parts
+from playground.bodies import objects, parts
 from playground.models import MAX_UPLOAD_BYTES, Body, Prompt, Upload
 from playground.services.addresses import Addresses, addresses_of, is_there, join_parts
 
@@ -25,6 +25,8 @@ OPEN_FOR = dt.timedelta(hours=2)
 MAX_OPEN = 20
 #: Of one account: bytes of uploads that are open, or complete and not part of a version yet.
 MAX_WAITING_BYTES = 1024 * 1024 * 1024
+#: How long a text waits for a version to name it.
+UNREFERENCED_FOR = dt.timedelta(days=7)
 
 #: By name, because the task's module imports this package. In Redis a greater number is served later.
 PACK_UPLOAD = signature("playground.tasks.pack_upload", options={"priority": 6})
@@ -161,3 +163,47 @@ def complete_upload(*, upload: Upload) -> Upload:
             next_step="PUT them to the address with the headers given, then complete it.",
         )
     return upload
+
+
+def cancel_upload(*, upload: Upload) -> None:
+    """End an upload that nobody wants: it counts no more, and its bytes go. One that has ended is no error.
+
+    Raises Conflict while its bytes are being read, and for good once a version has its text.
+    """
+    with transaction.atomic():
+        mine = Upload.objects.select_for_update(no_key=True).get(pk=upload.pk)
+        if mine.status == Upload.Status.FAILED:
+            return
+        if mine.status == Upload.Status.PROCESSING:
+            raise Conflict(
+                "The bytes of this upload are being checked and stored at the moment.",
+                code="upload_processing",
+                kept="It becomes part of nothing unless a version names it.",
+                next_step="Cancel it again in a few seconds, or leave it: unused, its text is removed after 7 days.",
+            )
+        if mine.status == Upload.Status.COMPLETE:
+            _give_up_text(mine)
+        mine.status, mine.error_code = Upload.Status.FAILED, "cancelled"
+        mine.body_sha256, mine.completed_at = None, timezone.now()
+        mine.save(update_fields=["status", "error_code", "body_sha256", "completed_at"])
+        effects.after_commit(objects.delete, mine.staging_key)
+        if mine.multipart_id:
+            effects.after_commit(parts.abort, mine.staging_key, mine.multipart_id)
+
+
+def _give_up_text(upload: Upload) -> None:
+    """Let the next sweep take the text, if no other upload brought it too; a save that is at it keeps it (`hold`)."""
+    same = Body.objects.filter(prompt=upload.prompt_id, sha256=upload.body_sha256)
+    text = same.select_for_update(no_key=True).first()
+    if text is not None and text.unreferenced_since is None:
+        raise Conflict(
+            "The text of this upload is part of a version.",
+            code="upload_in_version",
+            kept="The version stays as it is, and the upload counts against no limit any more.",
+            next_step="To take the text out, save a version without it.",
+        )
+    others = Upload.objects.filter(
+        prompt=upload.prompt_id, body_sha256=upload.body_sha256, status=Upload.Status.COMPLETE
+    ).exclude(pk=upload.pk)
+    if text is not None and not others.exists():
+        same.update(unreferenced_since=timezone.now() - UNREFERENCED_FOR)

@@ -18,6 +18,8 @@ import { home } from "./text_home.js";
 const PATIENCE_MS = [1000, 2000, 4000, 8000, 15_000, 30_000];
 const MOST_TRIES = 20;
 const POLL_MS = 400;
+/** The server reads what has just been completed to its end; it is asked again so often. */
+const MOST_CANCELS = 10;
 
 class CutError extends Error {}
 
@@ -174,10 +176,28 @@ async function attempt(journey, file, { facts, parts }, options) {
     const body = { size: file.size, sha256: facts.sha256, ...(near ? { near } : {}), ...(parts.length ? { part_sha256: parts } : {}) };
     journey.answer = known ?? (await create(`prompts/${home.promptId}/uploads`, body, journey.key));
     journey.isOld = false;
+    // The announcement itself is not cut off: without its answer nobody could take it back.
+    signal.throwIfAborted();
   }
   if (journey.answer.url && !journey.isSent) await send(journey, file, options);
   onProgress("check", 1);
   await complete(journey.answer.id, signal);
+}
+
+/**
+ * Takes back an upload that is not wanted any more. What fails here ends by itself, only later.
+ * @param {string} id
+ */
+async function forget(id) {
+  for (let tries = 0; tries < MOST_CANCELS; tries += 1) {
+    try {
+      await call(`uploads/${id}`, { method: "DELETE", keepalive: true });
+      return;
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === "upload_processing")) return;
+      await new Promise((resolve) => setTimeout(resolve, PATIENCE_MS[1]));
+    }
+  }
 }
 
 /**
@@ -197,6 +217,7 @@ async function deliver(file, examined, options) {
       await attempt(journey, file, examined, options);
       return journey.answer.id;
     } catch (error) {
+      if (signal.aborted && journey.answer) void forget(journey.answer.id);
       if (signal.aborted || !isCut(error)) throw error;
       if (journey.there > there) tries = 0;
       if (error instanceof ApiError && error.code === "not_uploaded") Object.assign(journey, { isSent: false, there: 0 });
