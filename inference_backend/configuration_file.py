@@ -83,7 +83,11 @@ class ConfigurationFile:
             return False
         self.document = document
         for change in changes:
-            change()
+            try:
+                change()
+            except Exception:
+                # A bug in one part; the others still follow, and the next change is still seen.
+                logger.exception("a section of the configuration was not applied")
         logger.info("configuration read again", extra={"file": self._path.name})
         return True
 
