@@ -2,24 +2,34 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from inference_backend.scheduling.affinity import PrefixMemory
 from inference_backend.scheduling.rates import MeasuredPace
 from inference_backend.scheduling.work import Work
 
 
-@dataclass(kw_only=True, slots=True)
 class Running:
     """`kv_tokens` and `prefill_tokens` are what it holds; `prefill_tokens` falls to 0 with its first token."""
 
-    work: Work
-    budget: "ReplicaBudget"
-    started_at: float
-    kv_tokens: int
-    prefill_tokens: int
-    output_tokens: int
-    first_token_at: float | None = None
+    __slots__ = ("budget", "first_token_at", "kv_tokens", "output_tokens", "prefill_tokens", "started_at", "work")
+
+    def __init__(
+        self,
+        work: Work,
+        budget: "ReplicaBudget",
+        *,
+        started_at: float,
+        kv_tokens: int,
+        prefill_tokens: int,
+        output_tokens: int,
+    ) -> None:
+        self.work = work
+        self.budget = budget
+        self.started_at = started_at
+        self.kv_tokens = kv_tokens
+        self.prefill_tokens = prefill_tokens
+        self.output_tokens = output_tokens
+        self.first_token_at: float | None = None
 
 
 class ReplicaBudget:
@@ -96,8 +106,8 @@ class ReplicaBudget:
 
     def start(self, work: Work, *, uncached_tokens: int, output_tokens: int, now: float) -> Running:
         running = Running(
-            work=work,
-            budget=self,
+            work,
+            self,
             started_at=now,
             kv_tokens=self._kv_need(work),
             prefill_tokens=uncached_tokens,
@@ -107,7 +117,8 @@ class ReplicaBudget:
         self.kv_used += running.kv_tokens
         self.prefill_tokens += running.prefill_tokens
         self._output_tokens += running.output_tokens
-        self.prefix.remember(work.prefix)
+        if work.prefix:
+            self.prefix.remember(work.prefix)
         return running
 
     def end_prefill(self, running: Running) -> None:

@@ -1,20 +1,28 @@
 """The replicas of a pool: which of them could start something now, and which is best for a given work."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
 from inference_backend.scheduling.budget import ReplicaBudget
 from inference_backend.scheduling.work import Work
+from inference_backend.tiers import Tier
 
 
 class ReplicaSet:
-    """`headrooms`: the shares that work of some tier leaves to others. Choosing is linear in the replicas with room."""
+    """`headroom`: the share that work of each tier leaves to others. Choosing is linear in the replicas with room.
 
-    def __init__(self, *, prefill_portion: int, prefix_blocks: int, headrooms: Iterable[float]) -> None:
+    `open_to` has, for each tier, the replicas with room for anything at all of it; `open` those with any room.
+    """
+
+    def __init__(self, *, prefill_portion: int, prefix_blocks: int, headroom: Mapping[Tier, float]) -> None:
         self._prefill_portion = prefill_portion
         self._prefix_blocks = prefix_blocks
         self._budgets: dict[str, ReplicaBudget] = {}
-        self._open: dict[float, dict[str, ReplicaBudget]] = {headroom: {} for headroom in (0.0, *headrooms)}
+        self._open: dict[float, dict[str, ReplicaBudget]] = {share: {} for share in (0.0, *headroom.values())}
+        self.open: Mapping[str, ReplicaBudget] = self._open[0.0]
+        self.open_to: Mapping[Tier, Mapping[str, ReplicaBudget]] = {
+            tier: self._open[share] for tier, share in headroom.items()
+        }
         self._places = dict.fromkeys(self._open, 0)
         self._held: dict[str, ReplicaBudget] = {}
         self._starts = 0
@@ -59,10 +67,6 @@ class ReplicaSet:
                 budgets[budget.name] = budget
             else:
                 budgets.pop(budget.name, None)
-
-    def is_open_to(self, headroom: float) -> bool:
-        """Whether a replica has room for anything at all that leaves this share to others."""
-        return bool(self._open[headroom])
 
     def places(self, headroom: float) -> int:
         """Slots of all replicas that take work, less that share."""

@@ -27,6 +27,7 @@ TOKEN_ENGINE_BANDS: Mapping[Tier, Band] = {
 }
 GATE_WINDOW_S = 1.0
 NO_REPLICA_RETRY_S = 2
+NOTHING = Decisions()
 FULL_RETRY_S = 10
 
 
@@ -91,7 +92,7 @@ class TokenScheduler:
         self._replicas = ReplicaSet(
             prefill_portion=self._policy.prefill_portion,
             prefix_blocks=self._policy.prefix_blocks,
-            headrooms=self._headroom.values(),
+            headroom=self._headroom,
         )
 
     def add_replica(self, name: str, *, slots: int, kv_tokens: int | None, now: float) -> None:
@@ -136,12 +137,12 @@ class TokenScheduler:
         for work in expired:
             self._replicas.release(work.id)
         starts: list[tuple[Work, str]] = []
-        while waiting and self._replicas.is_open_to(0.0):
+        while waiting and self._replicas.open:
             start = self._start_next(now)
             if start is None:
                 break
             starts.append(start)
-        return Decisions(starts=starts, expired=expired)
+        return Decisions(starts=starts, expired=expired) if starts or expired else NOTHING
 
     def next_wakeup(self) -> float | None:
         """When `poll` must be called again at the latest, whatever happens."""
@@ -254,12 +255,12 @@ class TokenScheduler:
         for line in self._above[tier]:
             prompt_tokens += line.prompt_tokens
             output_tokens += line.output_tokens
-        if not output_tokens and not own.output_tokens and replicas.is_open_to(headroom):
+        if not output_tokens and not own.output_tokens and replicas.open_to[tier]:
             return 0.0, 0.0
         places, all_places = replicas.places(headroom), replicas.places(0.0)
         if not places:
             return math.inf, 0.0
-        if self._running and not replicas.is_open_to(0.0):
+        if self._running and not replicas.open:
             # The KV cache may be full before the slots are.
             places, all_places = min(places, len(self._running)), min(all_places, len(self._running))
         left = max(all_places - self.rates.offered_above(tier, now), places / self._policy.aged_every)
@@ -270,7 +271,7 @@ class TokenScheduler:
         return above_s / left + self.rates.mean_place_s / places, own_s / left
 
     def _start_next(self, now: float) -> tuple[Work, str] | None:
-        first = self._line.first(now, self._is_open)
+        first = self._line.first(now, self._replicas.open_to)
         if first is None:
             return None
         entry, goes_first = first
@@ -279,13 +280,10 @@ class TokenScheduler:
             return self._start(entry, *choice, goes_first=goes_first, now=now)
         return self._start_behind(now)
 
-    def _is_open(self, tier: Tier) -> bool:
-        return self._replicas.is_open_to(self._headroom[tier])
-
     def _start_behind(self, now: float) -> tuple[Work, str] | None:
         """The first does not fit at present, perhaps another one does."""
         passed: list[Entry] = []
-        with closing(self._line.candidates(now, self._is_open)) as candidates:
+        with closing(self._line.candidates(now, self._replicas.open_to)) as candidates:
             for entry, goes_first in islice(candidates, self._policy.lookahead):
                 choice = self._choose(entry, goes_first=goes_first)
                 if choice is not None:

@@ -11,9 +11,8 @@ time is the tag of what was served last. A key with 200 requests waiting therefo
 import heapq
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import count
 
 from inference_backend.scheduling.deadlines import DeadlineWheel
@@ -24,16 +23,18 @@ from inference_backend.tiers import TIERS, Tier
 SPARE_ENTRIES = 64
 
 
-@dataclass(kw_only=True, slots=True, eq=False)
 class Entry:
     """`latest_start`: later than this its deadline is lost. `passed`: how often later work fitted and it did not."""
 
-    work: Work
-    output_tokens: int
-    cost_s: float
-    queued_at: float
-    latest_start: float
-    passed: int = 0
+    __slots__ = ("cost_s", "latest_start", "output_tokens", "passed", "queued_at", "work")
+
+    def __init__(self, work: Work, *, output_tokens: int, cost_s: float, queued_at: float, latest_start: float) -> None:
+        self.work = work
+        self.output_tokens = output_tokens
+        self.cost_s = cost_s
+        self.queued_at = queued_at
+        self.latest_start = latest_start
+        self.passed = 0
 
 
 class Flow:
@@ -180,13 +181,17 @@ class TierLine:
             self._ahead.clear()
             self._ahead_heap.clear()
             return
+        if len(self._heap) > 2 * len(self._flows) + SPARE_ENTRIES:
+            self._heap = [item for item in self._heap if item[1] == item[2].ticket]
+            heapq.heapify(self._heap)
+        if self._ahead_heap:
+            self._forget_caught_up()
+
+    def _forget_caught_up(self) -> None:
         while self._ahead_heap and self._ahead_heap[0][0] <= self._virtual:
             tag, key = heapq.heappop(self._ahead_heap)
             if self._ahead.get(key) == tag:
                 del self._ahead[key]
-        if len(self._heap) > 2 * len(self._flows) + SPARE_ENTRIES:
-            self._heap = [item for item in self._heap if item[1] == item[2].ticket]
-            heapq.heapify(self._heap)
         if len(self._ahead_heap) > 2 * len(self._ahead) + SPARE_ENTRIES:
             self._ahead_heap = [(tag, key) for key, tag in self._ahead.items()]
             heapq.heapify(self._ahead_heap)
@@ -209,7 +214,7 @@ class WaitingLine:
         self._expiry: DeadlineWheel[str] = DeadlineWheel()
 
     def add(self, work: Work, *, output_tokens: int, cost_s: float, latest_start: float, now: float) -> None:
-        entry = Entry(work=work, output_tokens=output_tokens, cost_s=cost_s, queued_at=now, latest_start=latest_start)
+        entry = Entry(work, output_tokens=output_tokens, cost_s=cost_s, queued_at=now, latest_start=latest_start)
         self.entries[work.id] = entry
         self._resumed += work.resumed
         self.tiers[work.tier].add(entry)
@@ -239,20 +244,22 @@ class WaitingLine:
     def next_expiry(self) -> float | None:
         return self._expiry.next_at()
 
-    def first(self, now: float, is_open: Callable[[Tier], bool]) -> tuple[Entry, bool] | None:
+    def first(self, now: float, open_to: Mapping[Tier, Collection[object]]) -> tuple[Entry, bool] | None:
         """The first of `candidates`."""
         if self._resumed:
             lines = (line.resumed for _, line in self._lines if line.resumed)
             return next(iter(next(lines).values())), True
-        if self._since_aged >= self._aged_every and (aged := self._oldest_aged(now)) is not None:
-            return aged, True
+        if self._since_aged >= self._aged_every and now >= self._none_aged_before:
+            aged = self._oldest_aged(now)
+            if aged is not None:
+                return aged, True
         for tier, line in self._lines:
-            if line.arrivals and is_open(tier) and (head := line.fair_head()) is not None:
+            if line.arrivals and open_to[tier] and (head := line.fair_head()) is not None:
                 return head, False
         return None
 
-    def candidates(self, now: float, is_open: Callable[[Tier], bool]) -> Generator[tuple[Entry, bool]]:
-        """In order of service, of tiers that are open and of what goes before them: its entry, and whether it does.
+    def candidates(self, now: float, open_to: Mapping[Tier, Collection[object]]) -> Generator[tuple[Entry, bool]]:
+        """In order of service, of tiers with a replica open to them, and of what goes first: entry, and whether it does.
 
         What waited too long may come twice. Closed by whoever takes one.
         """
@@ -262,7 +269,7 @@ class WaitingLine:
         if self._since_aged >= self._aged_every and (aged := self._oldest_aged(now)) is not None:
             yield aged, True
         for tier in self._by_importance:
-            if is_open(tier):
+            if open_to[tier]:
                 with closing(self.tiers[tier].fair_heads()) as heads:
                     for entry in heads:
                         yield entry, False

@@ -27,7 +27,7 @@ class Work:
     resumed: bool = False
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Decisions:
     """`starts`: each work with the replica that it holds a place on from now. `expired`: will never start."""
 
