@@ -78,7 +78,8 @@ class BatchPool(Generic[Input, Output]):
     # For callers
 
     def enter(self, items: Sequence[Input], *, tier: Tier, deadline_s: float) -> "Submission[Input, Output]":
-        """Queues all of them, to be answered within `deadline_s` seconds, or none.
+        """Queues all of them or none. In `deadline_s` seconds there is no use in an answer any more: a call that could
+        not end by then is not begun. One that is being made ends by itself or by the watchdog.
 
         Raises OverloadedError, CapacityStartingError, EngineUnavailableError or DeadlineExceededError.
         """

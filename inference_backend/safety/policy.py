@@ -22,8 +22,8 @@ WhenDown = Literal["closed", "open"]
 
 MAX_BYTES = 1024 * 1024
 DIGEST_LENGTH = 12
-#: A first answer that is held longer than this goes out as a bare head, and the verdict cannot be in it any more.
-LONGEST_BUDGET_MS = 900
+#: From a second on the head of a stream goes out before the verdict, which then cannot be in it.
+LONGEST_BUDGET_MS = 10_000
 # Whoever pays nothing is not answered unchecked; for the others the operator decides, and an outage is logged.
 WHEN_DOWN: Mapping[Tier, WhenDown] = {"free": "closed", "pro": "open", "internal": "open"}
 

@@ -176,8 +176,10 @@ class Inspection:
         began = time.monotonic()
         budget_s = self._policy.classifier.budget_ms / 1000
         try:
-            scores = await self._pool.submit(passage, tier=self._tier, deadline_s=budget_s)
-        except BackendError as error:
+            # The pool's deadline ends the wait for a call, this one also a call that does not end.
+            async with asyncio.timeout(budget_s):
+                scores = await self._pool.submit(passage, tier=self._tier, deadline_s=budget_s)
+        except (BackendError, TimeoutError) as error:
             self._do_without(stage, error)
             return None
         finally:
@@ -192,7 +194,7 @@ class Inspection:
                 return Finding(category=category, explanation="A classifier found this not to be allowed here.")
         return None
 
-    def _do_without(self, stage: Stage, error: BackendError) -> None:
+    def _do_without(self, stage: Stage, error: BackendError | TimeoutError) -> None:
         """Raises SafetyUnavailableError where the policy says so."""
         self._note(stage, None, is_checked=False)
         when_down = self._policy.when_down(self._tier)
@@ -203,7 +205,7 @@ class Inspection:
                 "stage": stage,
                 "tier": self._tier,
                 "when_down": when_down,
-                "reason": error.code or type(error).__name__,
+                "reason": error.code if isinstance(error, BackendError) else "timeout",
             },
         )
         if when_down == "closed":

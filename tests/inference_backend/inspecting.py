@@ -15,7 +15,7 @@ from inference_backend.safety.stages import SafetyStages
 CLASSIFIER = """
 [classifier]
 engine = "toxicity"
-budget_ms = 900
+budget_ms = 10000
 """
 TIERS = """
 [tiers.free]

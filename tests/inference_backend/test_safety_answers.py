@@ -155,7 +155,7 @@ async def test_a_guard_model_is_asked_about_the_exchange(own_engine: ScriptedEng
 engine = "llama_guard"
 url = "{own_engine.url}"
 model = "{MODEL}"
-budget_ms = 900
+budget_ms = 10000
 [tiers.free]
 thresholds = {{ S10 = 0.5 }}
 input_classifier = false

@@ -10,6 +10,7 @@ import pytest
 from inference_backend.engines.protocol import Stopped
 from inference_backend.errors import SafetyUnavailableError
 from inference_backend.pools.process_worker import ProcessWorker
+from inference_backend.safety import service
 from inference_backend.safety.stages import Inspection, SafetyStages
 from inference_backend.tiers import Tier
 from tests.inference_backend.inspecting import CLASSIFIER, TIERS, Answer, ask, stages_for, text_of, words
@@ -76,8 +77,11 @@ async def test_the_engine_reads_the_prompt_while_it_is_judged(tmp_path: Path) ->
         assert inspection.verdict == "allowed"
 
 
-async def test_while_the_classifier_is_down_free_is_closed_and_paid_is_open_and_marked(tmp_path: Path) -> None:
-    async with stages_for(tmp_path, POLICY.replace("900", "200")) as stages:
+async def test_while_the_classifier_is_down_free_is_closed_and_paid_is_open_and_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "LOST_AFTER_BUDGETS", 1000)
+    async with stages_for(tmp_path, POLICY.replace("10000", "200")) as stages:
         os.kill(worker_of(stages).pid or 0, signal.SIGSTOP)
         with pytest.raises(SafetyUnavailableError):
             await see(stages, NICE, Answer(words("Never seen.")))
@@ -85,8 +89,9 @@ async def test_while_the_classifier_is_down_free_is_closed_and_paid_is_open_and_
         assert (inspection.verdict, text_of(events)) == ("unchecked", "It is sunny. ")  # type: ignore[arg-type]
 
 
-async def test_the_operator_may_close_paid_tiers_as_well(tmp_path: Path) -> None:
-    policy = CLASSIFIER.replace("900", "200") + "[tiers.pro]\nwhen_down = 'closed'\n"
+async def test_the_operator_may_close_paid_tiers_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "LOST_AFTER_BUDGETS", 1000)
+    policy = CLASSIFIER.replace("10000", "200") + "[tiers.pro]\nwhen_down = 'closed'\n"
     async with stages_for(tmp_path, policy) as stages:
         os.kill(worker_of(stages).pid or 0, signal.SIGSTOP)
         with pytest.raises(SafetyUnavailableError):

@@ -103,7 +103,7 @@ def test_of_several_rules_that_match_the_first_one_counts() -> None:
         ("[tiers.gold]\nrules = true", "tiers.gold"),
         ("[tiers.free]\nrulez = true", "tiers.free.rulez"),
         ("[tiers.free]\nthresholds = { toxicity = 2.0 }", "tiers.free.thresholds.toxicity"),
-        ("[classifier]\nbudget_ms = 5000", "classifier.budget_ms"),
+        ("[classifier]\nbudget_ms = 50000", "classifier.budget_ms"),
         ("[classifier]\nengine = 'llama_guard'", "classifier.url"),
         ("= nonsense", "no TOML"),
     ],
