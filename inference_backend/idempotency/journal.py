@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from inference_backend.idempotency.key import KeyedRequest
-from inference_backend.idempotency.transitions import End, Entry, Verdict, claim, finish, release, renew
+from inference_backend.idempotency.transitions import End, Entry, Kept, Verdict, claim, finish, release, renew
 from inference_backend.store import SharedStore
 
 KEPT_S = 24 * 3600
@@ -44,7 +44,7 @@ class Journal(Protocol):
 
     async def renew(self, request: KeyedRequest, fence: str) -> bool: ...
 
-    async def finish(self, request: KeyedRequest, fence: str, end: End, answer: KeptAnswer | None) -> bool: ...
+    async def finish(self, request: KeyedRequest, fence: str, end: End, answer: KeptAnswer | None) -> Kept: ...
 
     async def release(self, request: KeyedRequest, fence: str) -> None: ...
 
@@ -76,11 +76,11 @@ class LocalJournal:
         self._put(name, entry)
         return kept
 
-    async def finish(self, request: KeyedRequest, fence: str, end: End, answer: KeptAnswer | None) -> bool:
+    async def finish(self, request: KeyedRequest, fence: str, end: End, answer: KeptAnswer | None) -> Kept:
         name = request.name
         kept, entry = finish(self._entries.get(name), fingerprint=request.fingerprint, fence=fence, end=end)
         self._put(name, entry)
-        if kept:
+        if kept == "kept":
             self._ended[name] = (time.monotonic(), answer)
             self._size += len(answer.body) if answer else 0
         return kept
@@ -161,11 +161,14 @@ return {1}
 FINISH = (
     _NOW
     + """
-if stored[1] and not is_mine(stored, ARGV[2]) then return {0} end
+if stored[1] and not is_mine(stored, ARGV[2]) then
+  if stored[2] == 'in_flight' and stored[1] == ARGV[1] then return {'busy'} end
+  if stored[1] ~= ARGV[1] or stored[2] ~= 'failed' or ARGV[3] == 'failed' then return {'ended'} end
+end
 redis.call('HSET', KEYS[1], 'fingerprint', ARGV[1], 'state', ARGV[3], 'fence', ARGV[2], 'lease_until', '0',
   'head', ARGV[5], 'body', ARGV[6])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
-return {1}
+return {'kept'}
 """
 )
 
@@ -199,12 +202,12 @@ class SharedJournal:
         [kept] = await self._renew.run(keys=[_key(request)], args=self._claim_args(request, fence))
         return bool(kept)
 
-    async def finish(self, request: KeyedRequest, fence: str, end: End, answer: KeptAnswer | None) -> bool:
+    async def finish(self, request: KeyedRequest, fence: str, end: End, answer: KeptAnswer | None) -> Kept:
         head, body = await _pack(answer) if answer else (b"", b"")
         [kept] = await self._finish.run(
             keys=[_key(request)], args=[request.fingerprint, fence, end, self._kept_ms, head, body]
         )
-        return bool(kept)
+        return cast("Kept", bytes(kept).decode())
 
     async def release(self, request: KeyedRequest, fence: str) -> None:
         await self._release.run(keys=[_key(request)], args=[fence])

@@ -22,7 +22,7 @@ from inference_backend.errors import (
 from inference_backend.idempotency.journal import LEASE_S, Claim, Journal
 from inference_backend.idempotency.key import KeyedRequest
 from inference_backend.idempotency.recording import Recording
-from inference_backend.idempotency.transitions import End
+from inference_backend.idempotency.transitions import End, Kept
 
 logger = logging.getLogger(__name__)
 
@@ -223,18 +223,23 @@ class OncePerKey:
             return
 
     async def _settle(self, flight: Flight, end: End) -> None:
-        """Writes the end down. While the store is down the answer stays in memory, and its key in flight."""
+        """Writes the end down. While the store is down the answer stays in memory, and its key in flight.
+
+        So it does while another attempt has the key, which a store that lost its data may have given away: should
+        that one be turned away, this answer is the one.
+        """
         answer = flight.recording.kept_answer() if end == "done" else None
         until = time.monotonic() + (SETTLE_S if flight.is_whole else 0)
         while True:
             try:
-                if not await self._journal.finish(flight.request, flight.fence, end, answer):
-                    logger.warning("an answer was overtaken by another attempt", extra={"end": end})
-                return
+                kept: Kept | Literal["down"] = await self._journal.finish(flight.request, flight.fence, end, answer)
             except StoreDownError:
-                if time.monotonic() >= until:
-                    logger.warning("an answer could not be kept: the store is down", extra={"end": end})
-                    return
+                kept = "down"
+            if kept == "kept":
+                return
+            if kept == "ended" or time.monotonic() >= until:
+                logger.warning("an answer could not be kept", extra={"end": end, "reason": kept})
+                return
             await asyncio.sleep(SETTLE_PAUSE_S)
 
     async def _release(self, flight: Flight) -> None:

@@ -14,6 +14,8 @@ from typing import Literal
 
 State = Literal["in_flight", "done", "failed", "too_large"]
 End = Literal["done", "failed", "too_large"]
+#: kept: written down. busy: another attempt has the key at the moment. ended: and has ended already.
+Kept = Literal["kept", "busy", "ended"]
 #: claimed: generate it. busy: somebody does. done, too_large: nothing to generate. conflict: another request's key.
 Verdict = Literal["claimed", "busy", "done", "too_large", "conflict"]
 
@@ -58,13 +60,16 @@ def renew(
     return True, replace(entry, lease_until=now + lease_s)
 
 
-def finish(entry: Entry | None, *, fingerprint: str, fence: str, end: End) -> tuple[bool, Entry | None]:
-    """False: the attempt was overtaken, and its answer is not kept."""
+def finish(entry: Entry | None, *, fingerprint: str, fence: str, end: End) -> tuple[Kept, Entry | None]:
+    """An attempt that was overtaken keeps nothing, unless its answer is whole and the other's broke off."""
     if entry is None:
-        return True, Entry(fingerprint=fingerprint, state=end, fence=fence, lease_until=0.0)
+        return "kept", Entry(fingerprint=fingerprint, state=end, fence=fence, lease_until=0.0)
     if not _is_mine(entry, fence):
-        return False, entry
-    return True, replace(entry, state=end, lease_until=0.0)
+        if entry.state == "in_flight" and entry.fingerprint == fingerprint:
+            return "busy", entry
+        if entry.fingerprint != fingerprint or entry.state != "failed" or end == "failed":
+            return "ended", entry
+    return "kept", replace(entry, state=end, fence=fence, lease_until=0.0)
 
 
 def release(entry: Entry | None, *, fence: str) -> Entry | None:

@@ -94,7 +94,7 @@ def test_the_scripts_in_the_store_take_the_same_steps(redis_url: str, steps: lis
                 await free.run(keys=[key], args=[fence])
             else:
                 [kept] = await end.run(keys=[key], args=[fingerprint, fence, step, 60_000, "head", "body"])
-                assert outcome == bool(kept)
+                assert outcome == kept.decode()
             stored = await look.run(keys=[key], args=[])
             if entry is None:
                 assert stored[0] is None
@@ -119,7 +119,7 @@ async def test_an_answer_comes_back_as_it_was(journal: Journal) -> None:
     request = keyed()
     answer = KeptAnswer(status=200, headers=(("content-type", "text/x"),), body="é\n\n".encode() * 50_000)
     assert (await journal.claim(request, "f:1")).verdict == "claimed"
-    assert await journal.finish(request, "f:1", "done", answer)
+    assert await journal.finish(request, "f:1", "done", answer) == "kept"
     again = await journal.claim(request, "f:2")
     assert (again.verdict, again.answer) == ("done", answer)
 
@@ -130,7 +130,7 @@ async def test_the_cleanup_of_an_old_attempt_does_not_free_the_key_of_the_new_on
     await journal.release(request, "f:1")
     assert (await journal.claim(request, "f:2")).verdict == "claimed"
     await journal.release(request, "f:1")
-    assert not await journal.finish(request, "f:1", "failed", None)
+    assert await journal.finish(request, "f:1", "failed", None) == "busy"
     assert (await journal.claim(request, "f:3")).verdict == "busy"
 
 
@@ -139,6 +139,15 @@ async def test_a_failed_attempt_lets_the_next_one_in(journal: Journal) -> None:
     await journal.claim(request, "f:1")
     await journal.finish(request, "f:1", "failed", None)
     assert (await journal.claim(request, "f:2")).verdict == "claimed"
+
+
+async def test_a_whole_answer_stays_where_the_attempt_that_overtook_it_broke_off(journal: Journal) -> None:
+    request, answer = keyed(), KeptAnswer(status=200, headers=(), body=b"whole")
+    await journal.claim(request, "f:2")
+    assert await journal.finish(request, "f:1", "done", answer) == "busy"
+    await journal.finish(request, "f:2", "failed", None)
+    assert await journal.finish(request, "f:1", "done", answer) == "kept"
+    assert (await journal.claim(request, "f:3")).answer == answer
 
 
 BODY = {"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
