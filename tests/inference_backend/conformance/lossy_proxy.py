@@ -1,22 +1,30 @@
-"""Between an SDK and the service: loses the answer to a request that the service has dealt with."""
+"""Between an SDK and the service: loses whole answers, and cuts others in the middle."""
 
 import contextlib
 import socket
 import threading
+import time
+from typing import Literal
 from urllib.parse import urlsplit
 
 from tests.inference_backend.scripted_engine import reset
 
+Ending = Literal["reset", "close"]
 QUIET_S = 1.0
 
 
 class LossyProxy:
-    """Passes bytes on in both directions. `lose(n)`: the next n answers end in a reset, after the service sent them."""
+    """Passes bytes on in both directions.
+
+    `lose(n)`: the next n answers end in a reset, after the service sent them. `cut_after(words, how)`: an answer that
+    holds the words gets no further; its connection is reset, or closed in good order.
+    """
 
     def __init__(self, address: str) -> None:
         target = urlsplit(address)
         self._target = (str(target.hostname), int(target.port or 80))
         self._to_lose = 0
+        self._cut: tuple[bytes, Ending] | None = None
         self._lock = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
@@ -24,6 +32,9 @@ class LossyProxy:
 
     def lose(self, answers: int) -> None:
         self._to_lose = answers
+
+    def cut_after(self, words: bytes, how: Ending) -> None:
+        self._cut = (words, how)
 
     def stop(self) -> None:
         with contextlib.suppress(OSError):
@@ -54,6 +65,15 @@ class LossyProxy:
                     reset(caller)
                     return
                 caller.sendall(data)
+                if self._cut and self._cut[0] in data:
+                    if self._cut[1] == "reset":
+                        # What was sent must be read before the reset arrives: it would take it away.
+                        time.sleep(QUIET_S / 2)
+                        reset(caller)
+                    else:
+                        # Closing alone would not end what the other thread reads from.
+                        caller.shutdown(socket.SHUT_RDWR)
+                    return
 
     def _takes_loss(self) -> bool:
         with self._lock:
