@@ -259,7 +259,7 @@ class WaitingLine:
         return None
 
     def candidates(self, now: float, open_to: Mapping[Tier, Collection[object]]) -> Generator[tuple[Entry, bool]]:
-        """In order of service, of tiers with a replica open to them, and of what goes first: entry, and whether it does.
+        """In order of service, of tiers that a replica is open to, and of what goes first: entry, and whether it does.
 
         What waited too long may come twice. Closed by whoever takes one.
         """

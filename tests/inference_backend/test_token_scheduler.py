@@ -173,7 +173,7 @@ class Scheduling(RuleBasedStateMachine):
         for use in self.scheduler.snapshot().replicas:
             assert (use.running, use.kv_used, use.prefill_tokens) == (0, 0, 0)
         assert self.scheduler.next_wakeup() is None
-        assert self.scheduler.poll(self.now + 1000).starts == []
+        assert not self.scheduler.poll(self.now + 1000).starts
 
 
 Scheduling.TestCase.settings = settings(
@@ -261,7 +261,7 @@ def test_work_whose_prompt_takes_longer_than_it_has_left_is_given_up_before_its_
     scheduler.poll(0.0)
     scheduler.first_token("0", 4.0)
     scheduler.submit(work(1, at=5.0, prompt_tokens=1000, patience=10.0), 5.0)
-    assert scheduler.poll(9.9).expired == []
+    assert not scheduler.poll(9.9).expired
     assert [expired.id for expired in scheduler.poll(10.0).expired] == ["1"]
 
 
