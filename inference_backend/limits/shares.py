@@ -27,6 +27,8 @@ class AccountShares:
     levels: tuple[float, ...] | None = None
     levels_at: float = 0.0
     used_at: float = 0.0
+    #: Drawn and not given back: their refund, or their debt, is still to come.
+    open: int = 0
     refused: Shares | None = None
     refused_at: float = float("-inf")
     refused_needs: tuple[float, ...] = ()
@@ -94,12 +96,13 @@ class ShareKeeper:
             task = self._start(account, shares, needs, without_store)
             await asyncio.wait({task})
             task.result()
+        shares.open += 1
         return None
 
     def give_back(self, account: str, amounts: Sequence[float]) -> None:
-        shares = self._accounts.get(account)
-        if shares is None:
-            return
+        """Once after each draw that was not refused."""
+        shares = self._accounts[account]
+        shares.open -= 1
         shares.give(amounts)
         shares.refused = None
         shares.refused_at = float("-inf")
@@ -125,7 +128,7 @@ class ShareKeeper:
             await asyncio.wait(tasks)
         now = time.monotonic()
         for name, one in accounts.items():
-            if one.exchange is None and not any(one.held) and one.is_whole(now):
+            if one.exchange is None and not (one.open or any(one.held)) and one.is_whole(now):
                 self._accounts.pop(name, None)
 
     def _start(

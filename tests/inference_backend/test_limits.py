@@ -244,6 +244,18 @@ async def test_what_is_left_is_still_known_when_the_account_was_idle(store: Shar
     await asyncio.gather(watching, return_exceptions=True)
 
 
+async def test_a_debt_is_remembered_while_its_answer_takes_long(account: str) -> None:
+    """Other requests of the account are long over, and its bucket is full again, when the answer turns out long."""
+    limits = Limits(tiers=tiers(output_tokens_per_minute=600_000), store=None, process="one")
+    watching = asyncio.ensure_future(limits.watch())
+    async with limits.admit(account=account, tier="free", input_tokens=0, output_tokens=1, expected_wait_s=0) as charge:
+        await asyncio.sleep(2.2)
+        charge.settle(input_tokens=0, output_tokens=900_000)
+    assert await refused_limit(limits, account, output_tokens=1) == "output_tokens"
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+
+
 async def test_most_requests_of_a_busy_account_need_no_call_of_the_store(store: SharedStore, account: str) -> None:
     limits = Limits(tiers=tiers(requests_per_minute=60_000), store=store, process="one")
     before = await calls(store)
