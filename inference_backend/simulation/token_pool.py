@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count, cycle
 from typing import Protocol
 
-from inference_backend.scheduling.delay_gate import Refusal
+from inference_backend.scheduling.delay_gate import DelayGate, Refusal
 from inference_backend.scheduling.work import Decisions, Work
 from inference_backend.simulation.report import Figures, TierFigures, percentile
 from inference_backend.simulation.token_engine import TokenCost, TokenEngine
@@ -90,6 +90,7 @@ class Ends:
     late: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TIERS, 0))
     output_tokens: int = 0
     continued: int = 0
+    told_starting: int = 0
 
 
 class TokenPoolSimulation:
@@ -108,6 +109,7 @@ class TokenPoolSimulation:
         self._cost = cost
         self._survives_loss = survives_loss
         self._engines: dict[str, TokenEngine] = {}
+        self._announced: tuple[DelayGate, float] | None = None
         self._dead: dict[str, TokenEngine] = {}
         self._busy: set[str] = set()
         self._events: list[tuple[float, int, str, str]] = []
@@ -124,6 +126,11 @@ class TokenPoolSimulation:
 
     def revive(self, name: str, *, at: float) -> None:
         self._schedule(at, "join", name)
+
+    def announce(self, gate: DelayGate, *, at: float, ready_at: float) -> None:
+        """The gate hears at that time of engines that will be ready later."""
+        self._announced = (gate, ready_at)
+        self._schedule(at, "announce", "")
 
     def run(self, requests: Iterable[Request]) -> None:
         coming = iter(requests)
@@ -178,6 +185,7 @@ class TokenPoolSimulation:
                 "late": float(sum(ends.late.values())),
                 "expired": float(sum(ends.expired.values())),
                 "failed": float(sum(ends.failed.values())),
+                "told_capacity_starting": float(ends.told_starting),
                 "p50_token_gap_ms": 1000 * self.gap_s(0.5),
                 "p99_token_gap_ms": 1000 * self.gap_s(0.99),
                 "worst_token_gap_ms": 1000 * self.gap_s(1.0),
@@ -209,10 +217,12 @@ class TokenPoolSimulation:
         self._submit(Progress(request=request, work=work))
 
     def _submit(self, progress: Progress) -> None:
-        if self._scheduler.submit(progress.work, self.now) is None:
+        refusal = self._scheduler.submit(progress.work, self.now)
+        if refusal is None:
             self._progress[progress.work.id] = progress
         else:
             self.ends.refused[progress.request.tier] += 1
+            self.ends.told_starting += refusal.code == "capacity_starting"
 
     def _happen(self) -> None:
         _, _, kind, name = heapq.heappop(self._events)
@@ -224,6 +234,9 @@ class TokenPoolSimulation:
         elif kind == "gone":
             for work in self._scheduler.remove_replica(name, self.now):
                 self._lose(self._progress.pop(work.id), self._dead[name])
+        elif kind == "announce" and self._announced is not None:
+            gate, ready_at = self._announced
+            gate.capacity_starting(ready_at)
         elif kind == "join":
             self._join(name)
 

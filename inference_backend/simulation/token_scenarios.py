@@ -59,8 +59,19 @@ class Outage:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Surge:
+    """From `at_s` on another load for `duration_s`; `count` engines are ordered then and ready `ready_s` later."""
+
+    at_s: float
+    duration_s: float
+    load: float
+    count: int
+    ready_s: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TokenScenario:
-    """`load`: rate of requests as a share of the highest that the engines can keep up with, see capacity_per_s."""
+    """`load`: rate of requests as a share of the highest that four engines can keep up with, see capacity_per_s."""
 
     name: str
     title: str
@@ -68,20 +79,32 @@ class TokenScenario:
     duration_s: float = 120.0
     bursts: tuple[Burst, ...] = ()
     outages: tuple[Outage, ...] = ()
+    surge: Surge | None = None
     cost: TokenCost = field(default_factory=TokenCost)
     policy: TokenPolicy = field(default_factory=TokenPolicy)
 
+    @property
+    def end_s(self) -> float:
+        """When the last request comes."""
+        return self.duration_s if self.surge is None else self.surge.at_s + self.surge.duration_s
+
     def run(self, *, seed: int, controlled: bool) -> Figures:
         """Without control requests go to the replicas in turn and wait there; one that dies takes all with it."""
-        scheduler = TokenScheduler(gate=token_gate(), policy=self.policy) if controlled else RoundRobin()
+        gate = token_gate()
+        scheduler = TokenScheduler(gate=gate, policy=self.policy) if controlled else RoundRobin()
         simulation = TokenPoolSimulation(scheduler, cost=self.cost, replicas=REPLICAS, survives_loss=controlled)
         for outage in self.outages:
             simulation.kill(outage.replica, at=outage.from_s)
             simulation.revive(outage.replica, at=outage.to_s)
+        if self.surge is not None:
+            ready_at = self.surge.at_s + self.surge.ready_s
+            simulation.announce(gate, at=self.surge.at_s, ready_at=ready_at)
+            for number in range(self.surge.count):
+                simulation.revive(f"gpu-{REPLICAS + number}", at=ready_at)
         simulation.run(self._requests(seed))
         bursts = {burst.key for burst in self.bursts}
         others = {
-            "settled_tokens_per_s": simulation.tokens_per_s(SETTLING_S, self.duration_s),
+            "settled_tokens_per_s": simulation.tokens_per_s(SETTLING_S, self.end_s),
             "continued": float(simulation.ends.continued),
         }
         if bursts:
@@ -91,9 +114,15 @@ class TokenScenario:
         return simulation.figures(BOUND_S, **others)
 
     def _requests(self, seed: int) -> Iterator[Request]:
-        rate = self.load * capacity_per_s(self.cost)
-        steady = Traffic().requests([Phase(duration_s=self.duration_s, rate=rate)], seed=seed)
-        extra = (burst.requests(self.duration_s) for burst in self.bursts)
+        capacity = capacity_per_s(self.cost)
+        phases = [Phase(duration_s=self.duration_s, rate=self.load * capacity)]
+        if self.surge is not None:
+            phases = [
+                Phase(duration_s=self.surge.at_s, rate=self.load * capacity),
+                Phase(duration_s=self.surge.duration_s, rate=self.surge.load * capacity),
+            ]
+        steady = Traffic().requests(phases, seed=seed)
+        extra = (burst.requests(self.end_s) for burst in self.bursts)
         return heapq.merge(steady, *extra, key=lambda request: request.at)
 
 
@@ -145,5 +174,11 @@ SCENARIOS = (
         title="4 token engines, 60 % load; one of the free accounts sends 600 requests at once",
         load=0.6,
         bursts=(Burst(at_s=30, count=600, tier="free"),),
+    ),
+    TokenScenario(
+        name="tokens-warm-up",
+        title="4 token engines, 60 % load, then three times as much; 4 more engines, ordered then, take 4 minutes",
+        load=0.6,
+        surge=Surge(at_s=60, duration_s=300, load=1.8, count=4, ready_s=240),
     ),
 )

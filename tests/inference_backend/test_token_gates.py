@@ -75,3 +75,15 @@ def test_an_account_that_floods_its_tier_is_the_only_one_to_wait() -> None:
     assert uncontrolled.others["others_p99_ms"] > 10_000
     paying = [controlled.tiers[tier] for tier in PAYING]
     assert all(row.answered == row.offered and row.p99_s < 0.5 for row in paying)
+
+
+def test_while_engines_warm_up_those_who_pay_keep_their_first_token_and_only_free_work_is_shed() -> None:
+    controlled, uncontrolled = figures("tokens-warm-up"), figures("tokens-warm-up", controlled=False)
+    for tier in PAYING:
+        row = controlled.tiers[tier]
+        assert row.answered == row.offered
+        assert row.p99_s <= 3 * figures("tokens-quiet").everybody.p99_s
+        assert uncontrolled.tiers[tier].p99_s > 20
+    assert controlled.tiers["free"].refused == controlled.everybody.refused > 0
+    assert controlled.others["told_capacity_starting"] > 0.5 * controlled.everybody.refused
+    assert controlled.others["late"] == 0
