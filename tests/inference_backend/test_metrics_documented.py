@@ -19,3 +19,9 @@ def test_every_metric_is_documented_with_its_labels() -> None:
     assert {name: set(labels) for name, labels in documented().items()} == {
         name: set(labels) for name, labels in Metrics().names().items()
     }
+
+
+def test_no_metric_is_documented_twice() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "inference-metrics.md").read_text(encoding="utf-8")
+    names = [name for name, _ in ROW.findall(text)]
+    assert len(names) == len(set(names))
