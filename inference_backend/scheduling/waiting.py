@@ -13,7 +13,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Collection, Generator, Mapping
 from contextlib import closing
-from itertools import count
+from itertools import count, islice
 
 from inference_backend.scheduling.deadlines import DeadlineWheel
 from inference_backend.scheduling.work import Work
@@ -21,6 +21,8 @@ from inference_backend.tiers import TIERS, Tier
 
 # Cancelled entries stay in a heap until they come up, or until they outnumber the others by this much.
 SPARE_ENTRIES = 64
+# All work of a replica that died avoids it. When it is back, this must not keep everybody else from it.
+RESUMED_OFFERED = 3
 
 
 class Entry:
@@ -263,9 +265,9 @@ class WaitingLine:
 
         What waited too long may come twice. Closed by whoever takes one.
         """
-        for tier in self._by_importance:
-            for entry in self.tiers[tier].resumed.values():
-                yield entry, True
+        resumed = (entry for _, line in self._lines for entry in line.resumed.values())
+        for entry in islice(resumed, RESUMED_OFFERED):
+            yield entry, True
         if self._since_aged >= self._aged_every and (aged := self._oldest_aged(now)) is not None:
             yield aged, True
         for tier in self._by_importance:

@@ -334,6 +334,18 @@ def test_work_that_lost_its_replica_goes_first_and_not_there_again() -> None:
     assert lost.id == "0"
 
 
+def test_work_that_avoids_a_replica_keeps_nobody_else_from_it() -> None:
+    scheduler = scheduler_with(replicas=2)
+    for number in range(2):
+        scheduler.submit(work(number), 0.0)
+    scheduler.poll(0.0)
+    for number in range(10, 40):
+        scheduler.submit(work(number, resumed=True, avoid=frozenset({"gpu-0"})), 0.0)
+    scheduler.submit(work(50), 0.0)
+    scheduler.finish("0", 5, 1.0)
+    assert [(other.id, name) for other, name in scheduler.poll(1.0).starts] == [("50", "gpu-0")]
+
+
 def test_without_a_replica_that_may_take_it_work_is_refused_at_once() -> None:
     scheduler = TokenScheduler(gate=token_gate())
     refusal = scheduler.submit(work(0), 0.0)
