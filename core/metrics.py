@@ -31,6 +31,10 @@ RUN_FIRST_TOKEN_SECONDS = Histogram(
 )
 BODY_READS = Counter("playground_body_reads_total", "Texts read from the body store, by where they were.", ["source"])
 BODY_CORRUPT = Counter("playground_body_corrupt_total", "Texts whose bytes did not match their SHA-256 on a read.")
+BUS_LOST = Counter("playground_bus_lost_total", "Messages that could not be published to sockets; repaired by drains.")
+CHAT_SENT = Counter("playground_chat_sent_total", "Chat messages kept, by what happened.", ["outcome"])
+CHAT_DRAINS = Counter("playground_chat_drains_total", "Catch-ups of sockets from the inbox, by why.", ["why"])
+CHAT_CLOSED = Counter("playground_chat_sockets_closed_total", "Chat sockets closed by us, by code.", ["code"])
 
 
 def render() -> tuple[bytes, str]:

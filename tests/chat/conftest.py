@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from accounts.models import User
+from chat import services
+from chat.models import Conversation
+from chat.services import Sent
+from chat.services.messages import SENDS
+
+Say = Callable[..., Sent]
+
+
+@pytest.fixture(autouse=True)
+def full_buckets() -> Iterator[None]:
+    """The limits of the tests before this one are not this one's."""
+    SENDS.forget()
+    yield
+    SENDS.forget()
+
+
+@pytest.fixture
+def conversation(owner: User, friend: User) -> Conversation:
+    return services.start_conversation(person=owner, peer=friend)
+
+
+@pytest.fixture
+def say(owner: User, conversation: Conversation) -> Say:
+    """`say("Hello", sender=..., client_msg_id=...)`: a message in `conversation`, of the owner by default."""
+
+    def send(body: str = "Hello", *, sender: User = owner, client_msg_id: uuid.UUID | None = None) -> Sent:
+        return services.send_message(
+            sender=sender, conversation=conversation, client_msg_id=client_msg_id or uuid.uuid4(), body=body
+        )
+
+    return send
