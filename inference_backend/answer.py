@@ -188,6 +188,13 @@ class Answer:
             charge.settle(input_tokens=read, output_tokens=tokens.output)
 
 
+async def end_with_error(send: Send, error: BackendError, record: RequestRecord) -> None:
+    """Of a stream that has begun."""
+    record.error = error.code or shape_of(error).type
+    await send(_part(error_event(error, request_id=record.request_id)))
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
 async def _with_pauses(events: AsyncGenerator[EngineEvent]) -> AsyncGenerator[EngineEvent | None]:
     """The events, and None whenever nothing came that the caller can see: after HOLD_S at first, then every PING_S."""
     loop = asyncio.get_running_loop()

@@ -6,15 +6,16 @@ from typing import TypeVar
 
 from starlette.types import Receive, Scope, Send
 
-from inference_backend.answer import Answer, reserve
+from inference_backend.answer import Answer, end_with_error, reserve
 from inference_backend.connection import give_up_on_stalled, read_body, read_headers, run_while_connected, send_json
 from inference_backend.dialect.conversation import build_generation, build_prompt
 from inference_backend.dialect.schema import MessagesRequest, parse_count_request, parse_messages_request
 from inference_backend.dialect.versions import ApiVersion
+from inference_backend.errors import BackendError
 from inference_backend.failover import Origin
 from inference_backend.generation import Generation
 from inference_backend.idempotency.key import KeyedRequest, identify_request, read_idempotency_key
-from inference_backend.idempotency.once import Produce
+from inference_backend.idempotency.once import Outcome, Produce
 from inference_backend.keys import Caller
 from inference_backend.prompt_size import PromptSize
 from inference_backend.record import RequestRecord, record_of
@@ -76,7 +77,19 @@ class CreateMessage:
         if keyed is None:
             await produce(send)
         else:
-            record.idempotency = await self._service.once.answer(keyed, send, produce)
+            record.idempotency = await self._answer_once(keyed, record, send, produce)
+
+    async def _answer_once(
+        self, keyed: KeyedRequest, record: RequestRecord, send: Send, produce: Produce
+    ) -> Outcome | None:
+        try:
+            return await self._service.once.answer(keyed, send, produce)
+        except BackendError as error:
+            # Nobody but the attempt itself writes into its answer, and it is this attempt that has ended.
+            if record.status is None or not record.stream:
+                raise
+            await end_with_error(send, error, record)
+            return None
 
 
 class CountTokens:
