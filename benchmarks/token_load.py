@@ -38,15 +38,16 @@ class TokenLoad:
         """The requests of so many steps: to make them is not the scheduler's work."""
         self._coming.extend(self._work() for _ in range(steps))
 
-    def step(self) -> float:
+    def step(self) -> None:
+        self._arrive()
+        self._end_one()
+
+    def timed_step(self) -> float:
         """Seconds of processor time of the submission with its poll."""
-        self.now += ANSWER_S / (REPLICAS * SLOTS)
-        work = self._coming.popleft()
         began = time.thread_time()
-        self._submit(work)
+        self._arrive()
         took = time.thread_time() - began
-        self.scheduler.finish(self._running.popleft(), OUTPUT_TOKENS, self.now)
-        self._poll()
+        self._end_one()
         return took
 
     def cancel_in_the_middle(self) -> float:
@@ -58,6 +59,14 @@ class TokenLoad:
         took = time.thread_time() - began
         self._submit(self._work())
         return took
+
+    def _arrive(self) -> None:
+        self.now += ANSWER_S / (REPLICAS * SLOTS)
+        self._submit(self._coming.popleft())
+
+    def _end_one(self) -> None:
+        self.scheduler.finish(self._running.popleft(), OUTPUT_TOKENS, self.now)
+        self._poll()
 
     def _work(self) -> Work:
         number = self._next

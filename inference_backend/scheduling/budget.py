@@ -126,7 +126,8 @@ class ReplicaBudget:
         running.prefill_tokens = 0
 
     def end(self, running: Running) -> None:
-        self.end_prefill(running)
+        if running.prefill_tokens:
+            self.end_prefill(running)
         self.kv_used -= running.kv_tokens
         self._output_tokens -= running.output_tokens
         del self.running[running.work.id]

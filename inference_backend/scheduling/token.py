@@ -305,7 +305,9 @@ class TokenScheduler:
         self, entry: Entry, budget: ReplicaBudget, uncached_tokens: int, *, goes_first: bool, now: float
     ) -> tuple[Work, str]:
         work = entry.work
-        cost_s = self.rates.place_s(work.prompt_tokens, self.rates.expected_output(work.max_tokens))
+        rates = self.rates
+        output_tokens = rates.expected_output(work.max_tokens)
+        cost_s = work.prompt_tokens * rates.prefill.s_per_token + output_tokens * rates.decode.s_per_token
         self._line.take(entry, cost_s=cost_s, goes_first=goes_first)
         self._replicas.release(work.id)
         self._running[work.id] = budget.start(

@@ -241,7 +241,8 @@ class WaitingLine:
 
     def pop_expired(self, now: float) -> list[Work]:
         """At most TICK_S after their latest start."""
-        return [work for work_id in self._expiry.pop_due(now) if (work := self.remove(work_id)) is not None]
+        due = self._expiry.pop_due(now)
+        return [work for work_id in due if (work := self.remove(work_id)) is not None] if due else []
 
     def next_expiry(self) -> float | None:
         return self._expiry.next_at()
