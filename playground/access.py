@@ -8,7 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
 from core.errors import NotAllowed, NotAuthenticated, NotFound
-from playground.models import Branch, Prompt, Upload, Version
+from playground.models import Branch, FileImport, Prompt, Upload, Version
 from playground.services.lines import LATEST
 
 VIEW = "playground.view_prompt"
@@ -87,6 +87,14 @@ def upload_for(user: User | AnonymousUser, upload_id: uuid.UUID) -> Upload:
     if upload is None or not person.has_perm(CHANGE, upload.prompt):
         raise NotFound
     return upload
+
+
+def file_import_for(user: User | AnonymousUser, import_id: uuid.UUID) -> FileImport:
+    """An import of a file by this person. Raises NotFound."""
+    found = FileImport.objects.of(signed_in(user)).select_related("prompt", "into").filter(pk=import_id).first()
+    if found is None:
+        raise NotFound
+    return found
 
 
 def is_pinned(pointer: str) -> bool:

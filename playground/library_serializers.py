@@ -7,7 +7,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from playground.models import Draft, Prompt
+from playground.bodies import parts
+from playground.models import MAX_IMPORT_BYTES, Draft, FileImport, Prompt
 from playground.searching import Match
 from playground.serializers import PromptOutput, VersionOutput
 
@@ -116,3 +117,54 @@ class ImportedOutput(serializers.Serializer[Any]):
     kind = serializers.CharField()
     versions_made = serializers.IntegerField(help_text="0 if the prompt had them all.")
     warnings = serializers.ListField(child=serializers.CharField())
+
+
+class FileImportInput(serializers.Serializer[Any]):
+    size = serializers.IntegerField(min_value=0, max_value=2**62, help_text="Of the file, in bytes.")
+    sha256 = serializers.CharField(max_length=64, help_text="Of those bytes, 64 hex digits.")
+    format = serializers.ChoiceField(choices=FileImport.Format.choices)
+    prompt = serializers.UUIDField(required=False, allow_null=True, help_text="Add what is missing to this prompt.")
+    part_sha256 = serializers.ListField(
+        child=serializers.CharField(max_length=64),
+        max_length=parts.count(MAX_IMPORT_BYTES),
+        required=False,
+        allow_null=True,
+        help_text=f"SHA-256 of each {parts.PART_BYTES:,} bytes: what was cut off goes on with what is missing.",
+    )
+
+
+class FileImportErrorOutput(serializers.Serializer[Any]):
+    code = serializers.CharField(source="error_code")
+    message = serializers.CharField(source="error_message")
+
+
+class FileImportOutput(serializers.ModelSerializer[FileImport]):
+    status = serializers.CharField(help_text="`pending`, `queued`, `running`, `done` or `failed`.")
+    name = serializers.CharField(help_text="Of the prompt in the file, once it was read.")
+    prompt = serializers.SerializerMethodField(help_text="When done: what was made or added to.")
+    error = serializers.SerializerMethodField(help_text="When failed.")
+
+    class Meta:
+        model = FileImport
+        fields = ["id", "status", "name", "versions_read", "versions_total", "versions_made", "prompt", "error"]
+
+    @extend_schema_field(PromptOutput(allow_null=True))
+    def get_prompt(self, row: FileImport) -> dict[str, Any] | None:
+        if row.status != FileImport.Status.DONE or row.prompt_id is None:
+            return None
+        return dict(PromptOutput(Prompt.objects.with_latest_number().get(pk=row.prompt_id)).data)
+
+    @extend_schema_field(FileImportErrorOutput(allow_null=True))
+    def get_error(self, row: FileImport) -> dict[str, Any] | None:
+        return dict(FileImportErrorOutput(row).data) if row.error_code else None
+
+
+class AwaitedFileImportOutput(FileImportOutput):
+    url = serializers.CharField(required=False, help_text="While `pending`: a fresh address for the bytes.")
+    method = serializers.CharField(required=False)
+    headers = serializers.DictField(child=serializers.CharField(), required=False)
+    expires_at = serializers.DateTimeField(required=False, help_text="Of the addresses.")
+    parts = serializers.ListField(child=serializers.DictField(), required=False, help_text="Of a file in parts.")
+
+    class Meta(FileImportOutput.Meta):
+        fields = [*FileImportOutput.Meta.fields, "url", "method", "headers", "expires_at", "parts"]

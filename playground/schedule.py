@@ -13,6 +13,7 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     }
     for name, seconds in (
         ("resend_processing", 60.0),
+        ("look_after_imports", 60.0),
         ("expire_uploads", 300.0),
         ("sweep_staging", 3600.0),
         ("sweep_parts", 3600.0),

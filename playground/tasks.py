@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from core.errors import StorageUnavailable
-from playground.services import library, packing, repacking, search, sweeping
+from playground.services import file_imports, import_work, library, packing, repacking, search, sweeping
 
 
 @shared_task(
@@ -20,6 +20,24 @@ from playground.services import library, packing, repacking, search, sweeping
 def pack_upload(upload_id: str) -> None:
     """Check and store the bytes of an upload. If that stays impossible, `resend_processing` asks again."""
     packing.pack_upload(upload_id=uuid.UUID(upload_id))
+
+
+@shared_task(
+    acks_late=True,
+    ignore_result=True,
+    autoretry_for=(StorageUnavailable, packing.Busy),
+    retry_backoff=1,
+    retry_backoff_max=30,
+    max_retries=10,
+)
+def run_import(import_id: str) -> None:
+    """Take in a file. If that stays impossible, `look_after_imports` asks again."""
+    import_work.run_import(import_id=uuid.UUID(import_id))
+
+
+@shared_task(ignore_result=True)
+def look_after_imports() -> None:
+    file_imports.look_after()
 
 
 @shared_task(ignore_result=True)

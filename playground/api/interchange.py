@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 import re
 import uuid
 from collections.abc import AsyncIterator, Iterator
@@ -21,16 +23,20 @@ from core.parsers import parse_json
 from inference_client import catalogue
 from playground import access, services
 from playground.api.asking import IDEMPOTENCY_KEY, checked, idempotency_key, person
+from playground.api.file_imports import accepted
 from playground.api.parsing import PIECE, ImportJSONParser, ZipParser
 from playground.importing import reading
 from playground.importing.imported import Imported
 from playground.interchange.archive import Archive, InlineTexts, Texts
 from playground.interchange.manifest import check, is_manifest
-from playground.library_serializers import ImportedOutput, PreviewInput, PreviewOutput
-from playground.models import Prompt
+from playground.library_serializers import FileImportOutput, ImportedOutput, PreviewInput, PreviewOutput
+from playground.models import FileImport, Prompt
 from playground.services.imports import ImportedTree
 from playground.spec import parse
 
+#: What an import inside its request may have: about a second of work. More is for a worker.
+MOST_VERSIONS = 50
+MOST_BYTES = 1024 * 1024
 #: Filled in where the source names no model and none is on offer.
 NO_MODEL = "choose-a-model"
 
@@ -74,7 +80,7 @@ class Import(APIView):
     @extend_schema(
         operation_id="prompts_import",
         request={"application/zip": OpenApiTypes.BINARY, "application/json": OpenApiTypes.OBJECT},
-        responses={200: ImportedOutput, 201: ImportedOutput},
+        responses={200: ImportedOutput, 201: ImportedOutput, 202: FileImportOutput},
         parameters=[
             IDEMPOTENCY_KEY,
             OpenApiParameter("prompt", OpenApiTypes.UUID, description="Add what is missing to this prompt."),
@@ -83,20 +89,52 @@ class Import(APIView):
     def post(self, request: Request) -> Response:
         """A new prompt from an export (zip or JSON), from the JSON of another product, or from `{"text": "..."}`.
 
-        201 if versions were made, 200 if the prompt named had them all.
+        201 if versions were made, 200 if the prompt named had them all. An export of more than 50 versions or about a
+        megabyte of texts is taken in by a worker: 202, and `Location` says where to ask how far it is.
         """
         into = _into(request)
         data: Any = request.data
+        if is_manifest(data):
+            return _export_as_json(request, data, into)
         if isinstance(data, dict | list):
-            tree, kind, warnings = _from_json(request, data, into)
-        else:
-            with data as file:
-                archive = Archive(file)
-                tree = _take_in(request, parse_json(archive.manifest), archive, into)
-            kind, warnings = "export", []
-        prompt = Prompt.objects.with_latest_number().get(pk=tree.prompt.pk)
-        body = {"prompt": prompt, "kind": kind, "versions_made": tree.versions_made, "warnings": warnings}
-        return Response(ImportedOutput(body).data, status=201 if tree.versions_made or not into else 200)
+            tree, kind, warnings = _foreign(request, data, into)
+            return _made(tree, kind, warnings, into)
+        with data as file:
+            archive = Archive(file)
+            manifest = parse_json(archive.manifest)
+            if _is_large(manifest, archive):
+                return accepted(_hand_over(request, file, FileImport.Format.ZIP, into))
+            return _made(_take_in(request, manifest, archive, into), "export", [], into)
+
+
+def _export_as_json(request: Request, value: Any, into: Prompt | None) -> Response:
+    bodies = value.get("bodies")
+    texts = InlineTexts(bodies if isinstance(bodies, dict) else {})
+    if not _is_large(value, texts):
+        return _made(_take_in(request, value, texts, into), "export", [], into)
+    with io.BytesIO(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")) as file:
+        return accepted(_hand_over(request, file, FileImport.Format.JSON, into))
+
+
+def _is_large(manifest: Any, texts: Texts) -> bool:
+    """Whether this takes longer than a request should. Raises InvalidInput for a manifest that is none."""
+    return len(check(manifest).versions) > MOST_VERSIONS or texts.unpacked_bytes > MOST_BYTES
+
+
+def _hand_over(request: Request, file: IO[bytes], file_format: str, into: Prompt | None) -> FileImport:
+    return services.hand_over(
+        account=person(request),
+        file=file,
+        file_format=file_format,
+        into=into,
+        idempotency_key=idempotency_key(request),
+    )
+
+
+def _made(tree: ImportedTree, kind: str, warnings: list[str], into: Prompt | None) -> Response:
+    prompt = Prompt.objects.with_latest_number().get(pk=tree.prompt.pk)
+    body = {"prompt": prompt, "kind": kind, "versions_made": tree.versions_made, "warnings": warnings}
+    return Response(ImportedOutput(body).data, status=201 if tree.versions_made or not into else 200)
 
 
 def _into(request: Request) -> Prompt | None:
@@ -109,11 +147,8 @@ def _into(request: Request) -> Prompt | None:
         raise InvalidInput("This is no id of a prompt.", field="prompt") from error
 
 
-def _from_json(request: Request, value: Any, into: Prompt | None) -> tuple[ImportedTree, str, list[str]]:
-    if is_manifest(value):
-        bodies = value.get("bodies")
-        texts = InlineTexts(bodies if isinstance(bodies, dict) else {})
-        return _take_in(request, value, texts, into), "export", []
+def _foreign(request: Request, value: Any, into: Prompt | None) -> tuple[ImportedTree, str, list[str]]:
+    """One version, like any save."""
     found = _read(value)
     if isinstance(value, dict) and isinstance(value.get("name"), str) and "text" in value:
         found.name = value["name"]

@@ -105,7 +105,7 @@ class UploadList(APIView):
             idempotency_key=idempotency_key(request),
             **checked(UploadInput, request),
         )
-        body = {"id": started.upload.pk, **_where(started.addresses)}
+        body = {"id": started.upload.pk, **addresses_json(started.addresses)}
         return Response(StartedUploadOutput(body).data, status=201)
 
 
@@ -116,7 +116,7 @@ class UploadDetail(APIView):
         upload = access.upload_for(request.user, upload_id)
         shown = _as_json(upload)
         if upload.takes_bytes(timezone.now()):
-            shown |= AddressesOutput(_where(services.addresses_of(upload))).data
+            shown |= AddressesOutput(addresses_json(services.addresses_of(upload))).data
         return Response(shown)
 
     @extend_schema(operation_id="uploads_cancel", request=None, responses={204: None})
@@ -130,7 +130,8 @@ class UploadDetail(APIView):
         return Response(status=204)
 
 
-def _where(addresses: services.Addresses) -> dict[str, Any]:
+def addresses_json(addresses: services.Addresses) -> dict[str, Any]:
+    """Where the bytes go, as an announcement answers it."""
     shown: dict[str, Any] = {**_put(addresses.put), "expires_at": addresses.expires_at}
     if addresses.parts:
         shown["parts"] = [

@@ -8,7 +8,7 @@ import datetime as dt
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import boto3
 from botocore.config import Config
@@ -80,6 +80,12 @@ def put(key: str, data: bytes) -> None:
     """Store `data` under `key`. Raises StorageUnavailable."""
     with translated():
         client().put_object(Bucket=settings.S3_BUCKET, Key=key, Body=data, ContentType=_CONTENT_TYPE)
+
+
+def put_file(key: str, file: IO[bytes]) -> None:
+    """Store what is in `file` from where it is, without reading it into memory. Raises StorageUnavailable."""
+    with translated():
+        client().put_object(Bucket=settings.S3_BUCKET, Key=key, Body=file, ContentType=_CONTENT_TYPE)
 
 
 def get(key: str) -> bytes:

@@ -32,6 +32,10 @@ _ENTRY_MARK = b"PK\x01\x02"
 class Texts(Protocol):
     """Where the texts of a file come from."""
 
+    @property
+    def unpacked_bytes(self) -> int:
+        """Of all of them together. A file may lie about it."""
+
     def names(self) -> frozenset[str]:
         """The SHA-256 of each, in hex, as the file claims it."""
 
@@ -83,6 +87,11 @@ class Archive:
             raise InvalidInput("This file has no manifest.json: it is no export.", code="not_an_export", field="file")
         self.manifest = self._read(manifest, MAX_MANIFEST_BYTES)
 
+    @property
+    def unpacked_bytes(self) -> int:
+        """Of all texts together, as the directory of the file claims it."""
+        return sum(info.file_size for info in self._bodies.values())
+
     def names(self) -> frozenset[str]:
         return frozenset(self._bodies)
 
@@ -109,6 +118,11 @@ class InlineTexts:
         if not all(isinstance(text, str) and _BODY.fullmatch(f"bodies/{name}.txt") for name, text in bodies.items()):
             raise InvalidInput("Bodies are texts by their SHA-256.", field="bodies")
         self._bodies = {name: str(text) for name, text in bodies.items()}
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """Of all texts together, in UTF-8."""
+        return sum(len(text.encode("utf-8", "surrogatepass")) for text in self._bodies.values())
 
     def names(self) -> frozenset[str]:
         return frozenset(self._bodies)

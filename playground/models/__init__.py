@@ -2,9 +2,11 @@ from playground.models.body import AS_SAVED, Body, object_key
 from playground.models.branch import DEFAULT_BRANCH, Branch, BranchMove
 from playground.models.draft import Draft
 from playground.models.erasure import ErasedObjects
+from playground.models.file_import import MAX_IMPORT_BYTES, MAX_JSON_IMPORT_BYTES, FileImport
 from playground.models.label import Label, LabelMove
 from playground.models.prompt import KEPT_IN_TRASH, MAX_NAME_LENGTH, Prompt
 from playground.models.search import VersionSearch
+from playground.models.staged_file import StagedFile
 from playground.models.upload import MAX_UPLOAD_BYTES, Upload
 from playground.models.version import MAX_MESSAGE_LENGTH, Version, VersionRun
 
@@ -12,6 +14,8 @@ __all__ = [
     "AS_SAVED",
     "DEFAULT_BRANCH",
     "KEPT_IN_TRASH",
+    "MAX_IMPORT_BYTES",
+    "MAX_JSON_IMPORT_BYTES",
     "MAX_MESSAGE_LENGTH",
     "MAX_NAME_LENGTH",
     "MAX_UPLOAD_BYTES",
@@ -20,9 +24,11 @@ __all__ = [
     "BranchMove",
     "Draft",
     "ErasedObjects",
+    "FileImport",
     "Label",
     "LabelMove",
     "Prompt",
+    "StagedFile",
     "Upload",
     "Version",
     "VersionRun",

@@ -18,8 +18,11 @@ KEPT_IN_TRASH = dt.timedelta(days=30)
 
 class PromptQuerySet(models.QuerySet["Prompt"]):
     def visible_to(self, user: User) -> PromptQuerySet:
-        """The prompts this person owns. What others share is read through `sharing`."""
-        return self.filter(owner=user)
+        """The prompts this person owns. What others share is read through `sharing`.
+
+        One that an import is still filling is nobody's yet.
+        """
+        return self.filter(owner=user, importing=False)
 
     def active(self) -> PromptQuerySet:
         """Neither archived nor in the trash: what lists show unless asked otherwise."""
@@ -66,6 +69,10 @@ class Prompt(models.Model):
         null=True, blank=True, help_text="Out of the usual lists, but as usable as ever."
     )
     trashed_at = models.DateTimeField(null=True, blank=True, help_text="Gone for everybody, until restored or erased.")
+
+    importing = models.BooleanField(
+        default=False, db_default=False, help_text="Still being filled: in the trash until then, and not shown there."
+    )
 
     objects: ClassVar[PromptQuerySet] = PromptQuerySet.as_manager()  # type: ignore[assignment]
 

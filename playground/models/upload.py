@@ -14,6 +14,7 @@ from accounts.models import User
 from core.ids import new_id
 from playground.models.draft import Draft
 from playground.models.prompt import Prompt
+from playground.models.staged_file import StagedFile
 
 #: Of a text, and so of an upload. Base and text of a delta together must fit the largest window a decoder accepts.
 MAX_UPLOAD_BYTES = 64 * 1024 * 1024
@@ -50,12 +51,8 @@ class UploadQuerySet(models.QuerySet["Upload"]):
         return self.of(account).filter(prompt=prompt, pk__in=ids, status=Upload.Status.COMPLETE)
 
 
-class Upload(models.Model):
-    """A text on its way from a browser to the store, past this application: bytes go to `staging_key` directly.
-
-    `size` and `sha256` are what the sender declared; the signed address and later the packing task hold it to both.
-    `part_hashes`, if declared: the SHA-256 of each of its parts (`playground.bodies.parts`), one behind the other.
-    """
+class Upload(StagedFile):
+    """A text on its way to the store. The signed address and later the packing task hold it to size and SHA-256."""
 
     class Status(models.TextChoices):
         PENDING = "pending", "The bytes are awaited"
@@ -66,22 +63,14 @@ class Upload(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     prompt = models.ForeignKey(Prompt, on_delete=models.CASCADE, related_name="uploads")
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
-    size = models.BigIntegerField()
-    sha256 = models.BinaryField(max_length=32)
     near = models.BinaryField(
         max_length=32, null=True, blank=True, help_text="SHA-256 of the text of this prompt it was edited from."
-    )
-    staging_key = models.CharField(max_length=200, unique=True)
-    part_hashes = models.BinaryField(max_length=1024, null=True, blank=True)
-    multipart_id = models.CharField(
-        max_length=1024, blank=True, help_text="The store's name for what is sent to the staging key in parts."
     )
     status = models.CharField(max_length=16, choices=Status.choices, default=Status.PENDING)
     error_code = models.CharField(max_length=40, blank=True)
     error_position = models.BigIntegerField(null=True, blank=True, help_text="The first byte that is not UTF-8.")
     body_sha256 = models.BinaryField(max_length=32, null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
-    expires_at = models.DateTimeField(help_text="Until when addresses for its bytes are given.")
     processing_at = models.DateTimeField(null=True, blank=True, help_text="When the packing was last asked for.")
     completed_at = models.DateTimeField(null=True, blank=True, help_text="When it became complete or failed.")
 
@@ -115,6 +104,3 @@ class Upload(models.Model):
                 name="upload_ended_at",
             ),
         ]
-
-    def takes_bytes(self, now: dt.datetime) -> bool:
-        return self.status == self.Status.PENDING and self.expires_at > now

@@ -5,6 +5,13 @@ from playground.services.beginnings import fork_prompt, import_single
 from playground.services.branches import move_branch, redo_branch, start_branch, undo_branch
 from playground.services.drafts import drop_draft, keep_draft
 from playground.services.exports import export_prompt
+from playground.services.file_imports import (
+    AnnouncedImport,
+    announce_import,
+    cancel_import,
+    hand_over,
+    start_import,
+)
 from playground.services.imports import import_tree
 from playground.services.labels import move_label, remove_label
 from playground.services.library import archive_prompt, erase_prompt, restore_prompt, trash_prompt
@@ -15,10 +22,13 @@ from playground.services.versions import SavedVersion, save_version
 
 __all__ = [
     "Addresses",
+    "AnnouncedImport",
     "SavedVersion",
     "StartedUpload",
     "addresses_of",
+    "announce_import",
     "archive_prompt",
+    "cancel_import",
     "cancel_upload",
     "complete_upload",
     "create_prompt",
@@ -26,6 +36,7 @@ __all__ = [
     "erase_prompt",
     "export_prompt",
     "fork_prompt",
+    "hand_over",
     "import_single",
     "import_tree",
     "keep_draft",
@@ -37,6 +48,7 @@ __all__ = [
     "run_version",
     "save_version",
     "start_branch",
+    "start_import",
     "start_upload",
     "trash_prompt",
     "undo_branch",

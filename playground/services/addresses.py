@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from playground.bodies import objects, parts
-from playground.models import Upload
+from playground.models import StagedFile
+from playground.models.staged_file import PENDING
 
 ADDRESS_LIVES = dt.timedelta(minutes=15)
 
@@ -31,7 +32,7 @@ class Addresses:
     expires_at: dt.datetime
 
 
-def addresses_of(upload: Upload) -> Addresses:
+def addresses_of(upload: StagedFile) -> Addresses:
     """Fresh ones, good for ADDRESS_LIVES or as long as the upload takes bytes. Raises StorageUnavailable."""
     now = timezone.now()
     seconds = max(1, int(min(ADDRESS_LIVES, upload.expires_at - now).total_seconds()))
@@ -42,7 +43,7 @@ def addresses_of(upload: Upload) -> Addresses:
     )
 
 
-def _part_addresses(upload: Upload, seconds: int) -> Sequence[PartAddress]:
+def _part_addresses(upload: StagedFile, seconds: int) -> Sequence[PartAddress]:
     wanted = parts_of(upload)
     there = _arrived(upload, wanted) if wanted else set()
     return [
@@ -56,14 +57,14 @@ def _part_addresses(upload: Upload, seconds: int) -> Sequence[PartAddress]:
     ]
 
 
-def parts_of(upload: Upload) -> Sequence[parts.Part]:
+def parts_of(upload: StagedFile) -> Sequence[parts.Part]:
     """The parts that were announced; none if all bytes come at once."""
     return parts.cut(upload.size, bytes(upload.part_hashes)) if upload.part_hashes else []
 
 
-def _arrived(upload: Upload, wanted: Sequence[parts.Part]) -> set[int]:
+def _arrived(upload: StagedFile, wanted: Sequence[parts.Part]) -> set[int]:
     """Numbers of the parts that are there."""
-    if upload.status != Upload.Status.PENDING or is_there(upload):
+    if upload.status != PENDING or is_there(upload):
         return {part.number for part in wanted}
     try:
         there = parts.received(upload.staging_key, upload.multipart_id) if upload.multipart_id else None
@@ -75,16 +76,16 @@ def _arrived(upload: Upload, wanted: Sequence[parts.Part]) -> set[int]:
     return {part.number for part in wanted if part.number in there and there[part.number].size == part.size}
 
 
-def _begin(upload: Upload) -> None:
+def _begin(upload: StagedFile) -> None:
     """Have the store await parts. Of two calls at once one is kept; the other takes back what it began."""
     begun = parts.begin(upload.staging_key)
-    waiting = Upload.objects.filter(pk=upload.pk, status=Upload.Status.PENDING, multipart_id=upload.multipart_id)
+    waiting = type(upload).objects.filter(pk=upload.pk, status=PENDING, multipart_id=upload.multipart_id)
     if not waiting.update(multipart_id=begun):
         parts.abort(upload.staging_key, begun)
     upload.refresh_from_db(fields=["multipart_id", "status"])
 
 
-def is_there(upload: Upload) -> bool:
+def is_there(upload: StagedFile) -> bool:
     """Whether there is an object under the staging key. Raises StorageUnavailable."""
     try:
         objects.length(upload.staging_key)
@@ -93,7 +94,7 @@ def is_there(upload: Upload) -> bool:
     return True
 
 
-def join_parts(upload: Upload) -> bool:
+def join_parts(upload: StagedFile) -> bool:
     """Make one object of the parts, if all are there. Raises StorageUnavailable."""
     if not upload.multipart_id:
         return False

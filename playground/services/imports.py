@@ -1,13 +1,13 @@
 """Taking in a file with a whole tree: into a new prompt, or what is missing into an existing one.
 
-Texts are stored before the transaction that makes the versions. A new prompt waits in the trash until then: if the
-import dies half-way, the trash erases it in time, with its texts.
+Texts are stored before the transaction that makes the versions. A new prompt is marked as being imported until then: it
+is shown nowhere, and if the import dies half-way, the trash erases it in time, with its texts.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from playground.bodies import store
 from playground.interchange import tree
 from playground.interchange.archive import Texts
 from playground.interchange.manifest import Manifest
-from playground.models import Body, Prompt, Version
+from playground.models import Prompt, Version
 from playground.services import library
 from playground.services.grafting import graft
 from playground.services.lines import folder_path, line, tag_list
@@ -40,6 +40,20 @@ class ImportedTree:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Checked:
+    """A file whose versions, names and JSON texts are as they should be."""
+
+    manifest: Manifest
+    texts: Texts
+    nodes: Sequence[tree.Node]
+    lines: Mapping[str, Any]
+
+
+#: What else happens in the transaction that makes the versions.
+Seal = Callable[[Prompt, Sequence[Version]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Ticket:
     """The key of this call, to be tied to the prompt it makes or adds to."""
 
@@ -51,8 +65,9 @@ class _Ticket:
         found = idempotency.recall(account_id=self.account_id, scope="imports", key=self.key, request=self.request)
         return ImportedTree(prompt=Prompt.objects.get(pk=found), versions_made=0) if found else None
 
-    def tie(self, prompt: Prompt) -> None:
+    def tie(self, prompt: Prompt, made: Sequence[Version]) -> None:
         """Raises Conflict if a twin of this call was faster: asked again, it is answered with the twin's prompt."""
+        del made
         if not idempotency.claim(
             account_id=self.account_id, scope="imports", key=self.key, request=self.request, object_id=prompt.pk
         ):
@@ -66,21 +81,33 @@ def import_tree(
 
     Raises InvalidInput (nothing is kept then), TooLarge, StorageUnavailable, IdempotencyKeyReused, Conflict.
     """
-    nodes = tree.read_nodes(manifest.versions, known=texts.names())
-    lines = _checked_lines(manifest)
-    _check_json_texts(nodes, texts)
-    request = idempotency.fingerprint(into and into.pk, lines, [node.digest.hex() for node in nodes])
+    file = check_file(manifest, texts)
+    digests = [node.digest.hex() for node in file.nodes]
+    request = idempotency.fingerprint(into and into.pk, file.lines, digests)
     ticket = _Ticket(account_id=actor.pk, key=idempotency_key, request=request)
     if earlier := ticket.earlier():
         return earlier
     if into is not None:
-        return _take_in(actor, into, nodes, manifest, texts, ticket)
-    prompt = Prompt.objects.create(owner=actor, trashed_at=timezone.now(), **lines)
+        return _fill_or_release(actor, into, file, ticket)
+    prompt = hidden_prompt(actor, file)
     try:
-        return _take_in(actor, prompt, nodes, manifest, texts, ticket)
+        return _fill_or_release(actor, prompt, file, ticket)
     except BaseException:
         library.erase(prompt_id=prompt.pk, trashed_before=timezone.now())
         raise
+
+
+def check_file(manifest: Manifest, texts: Texts) -> Checked:
+    """Raises InvalidInput, TooLarge."""
+    nodes = tree.read_nodes(manifest.versions, known=texts.names())
+    lines = _checked_lines(manifest)
+    _check_json_texts(nodes, texts)
+    return Checked(manifest=manifest, texts=texts, nodes=nodes, lines=lines)
+
+
+def hidden_prompt(owner: User, file: Checked) -> Prompt:
+    """The prompt of a file, for `fill`: nobody sees it, and if nobody fills it the trash erases it in time."""
+    return Prompt.objects.create(owner=owner, trashed_at=timezone.now(), importing=True, **file.lines)
 
 
 def _checked_lines(manifest: Manifest) -> dict[str, Any]:
@@ -104,46 +131,56 @@ def _check_json_texts(nodes: Sequence[tree.Node], texts: Texts) -> None:
             raise InvalidInput(f"Version {number}: {error.message}", code=error.code, field=field) from error
 
 
-def _take_in(
-    actor: User, prompt: Prompt, nodes: Sequence[tree.Node], manifest: Manifest, texts: Texts, ticket: _Ticket
-) -> ImportedTree:
-    stored: list[uuid.UUID] = []
+def _fill_or_release(actor: User, prompt: Prompt, file: Checked, ticket: _Ticket) -> ImportedTree:
+    started = timezone.now()
     try:
-        _store_texts(prompt, nodes, texts, stored)
-        made = _insert(actor, prompt, nodes, manifest, ticket)
+        made = fill(actor=actor, prompt=prompt, file=file, seal=ticket.tie)
     except BaseException:
-        # No version names them, so they are swept in time, as the texts of an upload that nobody used.
-        Body.objects.filter(pk__in=stored).update(unreferenced_since=timezone.now())
+        library.release_unnamed(prompt_id=prompt.pk, since=started)
         raise
     return ImportedTree(prompt=Prompt.objects.get(pk=prompt.pk), versions_made=len(made))
 
 
-def _store_texts(prompt: Prompt, nodes: Sequence[tree.Node], texts: Texts, stored: list[uuid.UUID]) -> None:
-    """Keep the texts that the prompt has not, oldest first, so that each can be a delta of the one it was made from."""
-    names = list(dict.fromkeys(name for node in nodes for name in node.names))
-    known, near = store.lengths(prompt_id=prompt.pk, sha256s=names), tree.near(nodes)
+def fill(
+    *, actor: User, prompt: Prompt, file: Checked, seal: Seal, stored: Callable[[int], None] = lambda _: None
+) -> Sequence[Version]:
+    """Store the texts that the prompt has not, then make the versions it has not, in one transaction with `seal`.
+
+    `stored` hears after each text of how many versions all texts are there. Broken off, it may be called again, and
+    goes on with the texts that are missing. Raises StorageUnavailable, Conflict, and what `seal` and `stored` raise.
+    """
+    _store_texts(prompt, file, stored)
+    return _insert(actor, prompt, file, seal)
+
+
+def _store_texts(prompt: Prompt, file: Checked, stored: Callable[[int], None]) -> None:
+    """Oldest first, so that each can be a delta of the one it was made from."""
+    names = list(dict.fromkeys(name for node in file.nodes for name in node.names))
+    known, near = store.lengths(prompt_id=prompt.pk, sha256s=names), tree.near(file.nodes)
     store.hold(prompt_id=prompt.pk, sha256s=names)
-    for name in names:
-        if name not in known:
-            staged = store.stage(prompt=prompt, texts=[store.Text(data=texts.read(name), near=near.get(name))])
-            store.commit(prompt=prompt, staged=staged)
-            stored += [body.body_id for body in staged]
+    there = set(known)
+    for count, node in enumerate(file.nodes, 1):
+        for name in node.names:
+            if name not in there:
+                staged = store.stage(prompt=prompt, texts=[store.Text(data=file.texts.read(name), near=near.get(name))])
+                store.commit(prompt=prompt, staged=staged)
+                there.add(name)
+                stored(count - 1)
+        stored(count)
 
 
-def _insert(
-    actor: User, prompt: Prompt, nodes: Sequence[tree.Node], manifest: Manifest, ticket: _Ticket
-) -> list[Version]:
+def _insert(actor: User, prompt: Prompt, file: Checked, seal: Seal) -> Sequence[Version]:
     """One transaction; again with the next numbers if somebody saved a version meanwhile."""
     for _ in range(_ATTEMPTS):
         try:
             with transaction.atomic():
                 # Two imports into one prompt take turns, or each would make what the other one makes.
                 locked = Prompt.objects.select_for_update(no_key=True).get(pk=prompt.pk)
-                ticket.tie(locked)
-                shown = None if prompt.trashed_at else locked.trashed_at  # a new one waited in the trash for this
-                made = graft(actor=actor, prompt=locked, nodes=nodes, manifest=manifest)
-                store.link(prompt_id=prompt.pk, sha256s={name for node in nodes for name in node.names})
-                Prompt.objects.filter(pk=prompt.pk).update(trashed_at=shown, updated_at=timezone.now())
+                made = graft(actor=actor, prompt=locked, nodes=file.nodes, manifest=file.manifest)
+                seal(locked, made)
+                store.link(prompt_id=prompt.pk, sha256s={name for node in file.nodes for name in node.names})
+                shown = None if locked.importing else locked.trashed_at
+                Prompt.objects.filter(pk=prompt.pk).update(importing=False, trashed_at=shown, updated_at=timezone.now())
                 effects.enqueue(INDEX_PROMPT, str(prompt.pk))
                 return made
         except IntegrityError as error:

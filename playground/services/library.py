@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import logging
 import uuid
 
@@ -15,7 +16,8 @@ from core.errors import Conflict, InvalidInput
 from core.idempotency import IdempotencyKey
 from inference_client.models import Run
 from playground.bodies import objects, parts
-from playground.models import KEPT_IN_TRASH, ErasedObjects, Prompt, Version, VersionRun
+from playground.freezing import references
+from playground.models import KEPT_IN_TRASH, Body, ErasedObjects, Prompt, Version, VersionRun
 
 log = logging.getLogger("playground.library")
 
@@ -95,6 +97,16 @@ def erase(*, prompt_id: uuid.UUID, trashed_before: dt.datetime) -> bool:
         prompt.delete()
         effects.enqueue(ERASE_OBJECTS, str(prompt_id))
     return True
+
+
+def release_unnamed(*, prompt_id: uuid.UUID, since: dt.datetime) -> None:
+    """Leave to the sweep what a broken-off import has stored since then: texts that no version names."""
+    named = set[str]()
+    for spec in Version.objects.filter(prompt_id=prompt_id).values_list("spec", flat=True).iterator(chunk_size=500):
+        named.update(references(json.loads(spec)))
+    recent = Body.objects.filter(prompt_id=prompt_id, unreferenced_since=None, created_at__gte=since)
+    loose = [pk for pk, sha256 in recent.values_list("pk", "sha256") if bytes(sha256).hex() not in named]
+    Body.objects.filter(pk__in=loose, unreferenced_since=None).update(unreferenced_since=timezone.now())
 
 
 def _delete_runs(prompt: Prompt) -> None:

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from core import effects
 from playground.bodies import objects, parts
-from playground.models import Body, Upload, Version, object_key
+from playground.models import Body, FileImport, Upload, Version, object_key
 from playground.services.uploads import PACK_UPLOAD, UNREFERENCED_FOR
 
 log = logging.getLogger("playground.sweeps")
@@ -127,8 +127,11 @@ def sweep_parts(*, now: dt.datetime | None = None) -> int:
     """
     before = (now or timezone.now()) - UNNAMED_FOR
     old = {each.multipart_id: each.key for each in parts.unfinished("staging/") if each.begun_at < before}
-    awaited = Upload.objects.open().filter(multipart_id__in=old).values_list("multipart_id", flat=True)
-    remains = set(old) - set(awaited)
+    awaited = [
+        rows.filter(multipart_id__in=old).values_list("multipart_id", flat=True)
+        for rows in (Upload.objects.open(), FileImport.objects.open())
+    ]
+    remains = set(old).difference(*awaited)
     for multipart_id in remains:
         parts.abort(old[multipart_id], multipart_id)
     return len(remains)
@@ -143,7 +146,11 @@ def sweep_objects(*, now: dt.datetime | None = None) -> int:
 
 
 def _unclaimed(keys: list[str]) -> set[str]:
-    return set(keys) - set(Upload.objects.open().filter(staging_key__in=keys).values_list("staging_key", flat=True))
+    claimed = [
+        rows.filter(staging_key__in=keys).values_list("staging_key", flat=True)
+        for rows in (Upload.objects.open(), FileImport.objects.open())
+    ]
+    return set(keys).difference(*claimed)
 
 
 def _unnamed(keys: list[str]) -> set[str]:

@@ -66,9 +66,9 @@ def start_upload(
         prompt=prompt,
         account=account,
         size=size,
-        sha256=_hash("sha256", sha256),
-        near=_hash("near", near) if near else None,
-        part_hashes=_hashes_of_parts(size, part_sha256) if part_sha256 is not None else None,
+        sha256=hash_of("sha256", sha256),
+        near=hash_of("near", near) if near else None,
+        part_hashes=hashes_of_parts(size, part_sha256) if part_sha256 is not None else None,
         staging_key=f"staging/{prompt.pk}/{secrets.token_urlsafe(24)}",
     )
     made = idempotency.once(
@@ -98,19 +98,21 @@ def _find_or_insert(upload: Upload) -> tuple[Upload, uuid.UUID]:
     return upload, upload.pk
 
 
-def _hash(field: str, written: str) -> bytes:
+def hash_of(field: str, written: str) -> bytes:
+    """The bytes of a SHA-256 in hex. Raises InvalidInput."""
     if len(written) != 64 or set(written) - set("0123456789abcdef"):
         raise InvalidInput("A SHA-256 is written as 64 hex digits in lower case.", field=field)
     return bytes.fromhex(written)
 
 
-def _hashes_of_parts(size: int, written: Sequence[str]) -> bytes:
+def hashes_of_parts(size: int, written: Sequence[str]) -> bytes:
+    """The hashes of all parts of `size` bytes, one behind the other. Raises InvalidInput."""
     if len(written) != parts.count(size) or not written:
         raise InvalidInput(
             f"{size:,} bytes are {parts.count(size)} parts of {parts.PART_BYTES:,}, not {len(written)}.",
             field="part_sha256",
         )
-    return b"".join(_hash("part_sha256", each) for each in written)
+    return b"".join(hash_of("part_sha256", each) for each in written)
 
 
 def _refuse_too_many(account: User, size: int) -> None:

@@ -170,7 +170,8 @@ def test_of_a_cancel_and_a_complete_at_once_one_wins(owner_api: APIClient, promp
         text = noise(1000, seed=turn)
         started = announce(owner_api, prompt, text)
         put(started, text)
-        barrier, answers = threading.Barrier(2), {}
+        barrier = threading.Barrier(2)
+        answers: dict[str, Any] = {}
 
         def run(name: str, call: Any, started: dict[str, Any] = started, met: Any = barrier, to: Any = answers) -> None:
             met.wait()

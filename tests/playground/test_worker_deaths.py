@@ -95,19 +95,19 @@ def wait_until(true: Callable[[], object]) -> None:
 
 
 @contextlib.contextmanager
-def locked(mode: str) -> Iterator[Callable[[], bool]]:
-    """Lock the table of texts on a connection of its own. Answers whether anybody waits for it."""
+def locked(mode: str, table: str = "playground_body") -> Iterator[Callable[[], bool]]:
+    """Lock a table, that of texts, on a connection of its own. Answers whether anybody waits for it."""
     at = connection.settings_dict
     address = {"user": at["USER"], "password": at["PASSWORD"], "host": at["HOST"], "port": at["PORT"]}
     with (
         psycopg.connect(**address, dbname=at["NAME"]) as holder,
         psycopg.connect(**address, dbname=at["NAME"], autocommit=True) as watcher,
     ):
-        holder.execute(f"LOCK TABLE playground_body IN {mode} MODE")
+        holder.execute(f"LOCK TABLE {table} IN {mode} MODE")
 
         def waited_for() -> bool:
-            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'playground_body'::regclass"
-            row = watcher.execute(waiting).fetchone()
+            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = %s::regclass"
+            row = watcher.execute(waiting, [table]).fetchone()
             return bool(row and row[0])
 
         yield waited_for
