@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts import key_mirror
 from accounts.models import ApiKey, Scope, Tier, User
-from core import idempotency
+from core import bus, idempotency
 from core.effects import after_commit
 from core.errors import Conflict, InvalidInput, NotAllowed, NotAuthenticated, Unprocessable
 
@@ -171,7 +171,13 @@ def deactivate_account(*, account: User) -> User:
         account.is_active = False
         account.save(update_fields=["is_active"])
         after_commit(key_mirror.mirror_account, account)
+        tell_sockets(account)
     return account
+
+
+def tell_sockets(person: User) -> None:
+    """Sessions of this person may have ended: their open sockets ask. Lost, it is found out within a minute."""
+    after_commit(bus.publish, bus.person_group(person.pk), {"type": "session.changed"})
 
 
 def reactivate_account(*, account: User) -> User:

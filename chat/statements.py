@@ -106,17 +106,22 @@ FROM chat_message m JOIN chat_conversation c ON c.id = m.conversation_id
 WHERE m.id = %(message)s AND m.sender_id = %(sender)s
 """  # noqa: S608
 
-#: -> (peer, delivered_seq, read_seq), or no row for who is no member. Cursors only grow, and never past the last one.
+#: -> (peer, delivered_seq, read_seq, blocked), or no row for who is no member. Cursors only grow, never past the
+#: last one.
 MARK_READ = """
 UPDATE chat_member m SET read_seq = GREATEST(m.read_seq, LEAST(%(upto)s::bigint, c.last_seq)),
     delivered_seq = GREATEST(m.delivered_seq, LEAST(%(upto)s::bigint, c.last_seq))
 FROM chat_conversation c
 WHERE c.id = m.conversation_id AND m.conversation_id = %(conversation)s AND m.user_id = %(person)s
-RETURNING CASE WHEN c.user_lo_id = %(person)s THEN c.user_hi_id ELSE c.user_lo_id END, m.delivered_seq, m.read_seq
+RETURNING CASE WHEN c.user_lo_id = %(person)s THEN c.user_hi_id ELSE c.user_lo_id END, m.delivered_seq, m.read_seq,
+    EXISTS (
+        SELECT FROM chat_block b
+        WHERE (b.blocker_id, b.blocked_id) IN ((c.user_lo_id, c.user_hi_id), (c.user_hi_id, c.user_lo_id))
+    )
 """
 
-#: -> (conversation, peer, delivered_seq, read_seq) of each conversation whose delivered mark moved. No row of a
-#: conversation is locked, so this cannot deadlock with a send. A stale generation changes nothing.
+#: -> (conversation, peer, delivered_seq, read_seq, blocked) of each conversation whose delivered mark moved.
+#: No row of a conversation is locked, so this cannot deadlock with a send. A stale generation changes nothing.
 ACKNOWLEDGE = """
 WITH fence AS (
     UPDATE chat_mailbox SET acked_seq = GREATEST(acked_seq, %(upto)s)
@@ -132,7 +137,10 @@ UPDATE chat_member t SET delivered_seq = GREATEST(t.delivered_seq, tops.seq)
 FROM tops JOIN chat_conversation c ON c.id = tops.conversation_id
 WHERE t.conversation_id = tops.conversation_id AND t.user_id = %(person)s AND t.delivered_seq < tops.seq
 RETURNING t.conversation_id, CASE WHEN c.user_lo_id = %(person)s THEN c.user_hi_id ELSE c.user_lo_id END,
-    t.delivered_seq, t.read_seq
+    t.delivered_seq, t.read_seq, EXISTS (
+        SELECT FROM chat_block b
+        WHERE (b.blocker_id, b.blocked_id) IN ((c.user_lo_id, c.user_hi_id), (c.user_hi_id, c.user_lo_id))
+    )
 """
 
 OPEN_MAILBOX = """
@@ -185,7 +193,7 @@ CROSS JOIN LATERAL (
         SELECT FROM chat_message m WHERE m.conversation_id = t.conversation_id
             AND m.seq > GREATEST(t.read_seq, t.cleared_before_seq) AND m.sender_id <> %(person)s
             AND m.deleted_at IS NULL LIMIT 100
-    ) AS some
+    ) AS unread
 ) AS u
 WHERE t.user_id = %(person)s AND u.count > 0
 """

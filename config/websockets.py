@@ -1,18 +1,26 @@
-"""The sockets: origin checked, session read once at connect, and every unknown path closed instead of raising."""
+"""The sockets: origin checked with scheme and port, and every unknown path closed instead of raising.
+
+Whose session it is, a consumer asks by itself and asks again while it is open; Channels' middleware would read it once,
+in the one thread that all of the process shares.
+"""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
 from channels.security.websocket import OriginValidator
+from channels.sessions import CookieMiddleware
 from django.conf import settings
 from django.urls import re_path
 
+from chat.consumer import ChatConsumer
 from core.sockets import UnknownPath
 
-# Channels' own router raises ValueError for a path it does not know: an error in the log for every scanner.
-routes = [re_path(r"", cast(Any, UnknownPath.as_asgi()))]
+routes = [
+    re_path(r"^ws/chat/$", cast(Any, ChatConsumer.as_asgi())),
+    # Channels' own router raises ValueError for a path it does not know: an error in the log for every scanner.
+    re_path(r"", cast(Any, UnknownPath.as_asgi())),
+]
 
-websocket = OriginValidator(AuthMiddlewareStack(URLRouter(routes)), settings.CSRF_TRUSTED_ORIGINS)
+websocket = OriginValidator(CookieMiddleware(URLRouter(routes)), settings.CSRF_TRUSTED_ORIGINS)

@@ -66,7 +66,7 @@ def mark_read(*, person: User, conversation: Conversation, upto_seq: int) -> Rec
             delivered_upto=row[1],
             read_upto=row[2],
         )
-        if not Block.objects.filter(blocker_id=receipt.recipient, blocked=person).exists():
+        if not row[3]:
             after_commit(bus.publish, *announcing.receipt(receipt))
     return receipt
 

@@ -121,6 +121,9 @@ CHANNEL_LAYERS = {
     "default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}
 }
 
+#: Connections to PostgreSQL that the chat sockets of one process hold besides DATABASE_POOL_SIZE.
+CHAT_POOL_SIZE = env.int("CHAT_POOL_SIZE", default=8)
+
 S3_ENDPOINT_URL = env.str("S3_ENDPOINT_URL", default="") or None
 S3_PUBLIC_ENDPOINT_URL = env.str("S3_PUBLIC_ENDPOINT_URL", default="") or S3_ENDPOINT_URL
 S3_ACCESS_KEY_ID = secret("S3_ACCESS_KEY_ID")
