@@ -138,10 +138,19 @@ class Ours:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             port, *device_ports = free_ports(1 + row.devices)
             devices: list[subprocess.Popen[bytes]] = []
+
+            def start_device(port: int) -> None:
+                command = [sys.executable, "-m", "benchmarks.peers.device", "--port", str(port)]
+                devices.append(stack.enter_context(process(command)))
+
+            def kill_one() -> None:
+                # Started again at once, as the peers do with a worker of theirs that died.
+                devices[0].kill()
+                start_device(device_ports[0])
+
             if row.kill_after_s is not None:
                 for each in device_ports:
-                    command = [sys.executable, "-m", "benchmarks.peers.device", "--port", str(each)]
-                    devices.append(stack.enter_context(process(command)))
+                    start_device(each)
                 for each in device_ports:
                     wait_for(f"http://127.0.0.1:{each}/v1/embeddings", '{"input": "x"}', {})
             config = folder / "inference.toml"
@@ -157,7 +166,7 @@ class Ours:
                 headers=(f"authorization: Bearer {KEY}",),
                 body=body,
                 calls=lambda: _difference(before, _batch_counts(port)),
-                kill_one=devices[0].kill if devices else _nobody,
+                kill_one=kill_one if devices else _nobody,
             )
 
 

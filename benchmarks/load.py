@@ -55,6 +55,7 @@ class Connection(asyncio.Protocol):
         self.buffer = bytearray()
         self.needed = -1
         self.status = 0
+        self.is_chunked = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transport is no subclass of it.
@@ -75,10 +76,16 @@ class Connection(asyncio.Protocol):
                 return
             head = bytes(self.buffer[:end]).lower()
             self.status = int(head[9:12])
-            self.needed = end + 4 + _content_length(head)
-        if self.needed <= len(self.buffer):
+            self.is_chunked = b"transfer-encoding: chunked" in head
+            self.needed = end + 4 + (0 if self.is_chunked else _content_length(head))
+        if self.busy and self._is_complete():
             self.busy = False
             self.load.answered(self, self.status)
+
+    def _is_complete(self) -> bool:
+        if self.is_chunked:
+            return self.buffer.endswith(b"0\r\n\r\n")
+        return self.needed <= len(self.buffer)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.load.lost(self)
@@ -87,7 +94,7 @@ class Connection(asyncio.Protocol):
 def _content_length(head: bytes) -> int:
     at = head.find(b"content-length:")
     if at < 0:
-        raise SystemExit("the server answers without content-length; the generator reads nothing else")
+        return 0
     return int(head[at + 15 :].split(b"\r\n", 1)[0])
 
 

@@ -10,7 +10,10 @@ from pathlib import Path
 
 from mosec import Server, Worker
 
-PORT, WORKERS, COUNTS = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+# Its workers are started anew with the arguments of mosec in sys.argv, so ours travel in the environment.
+if len(sys.argv) == 4 and not sys.argv[1].startswith("-"):
+    os.environ["PORT"], os.environ["WORKERS"], os.environ["COUNTS"] = sys.argv[1:]
+PORT, WORKERS, COUNTS = os.environ["PORT"], int(os.environ["WORKERS"]), Path(os.environ["COUNTS"])
 
 
 class Device(Worker):

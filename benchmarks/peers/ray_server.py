@@ -36,7 +36,7 @@ class Device:
 if __name__ == "__main__":
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR", object_store_memory=10**8)
     serve.start(http_options={"host": "127.0.0.1", "port": PORT})
-    serve.run(Device.bind(str(COUNTS)), route_prefix="/", _blocking=True)
+    serve.run(Device.bind(str(COUNTS)), route_prefix="/")
     done = threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: done.set())
