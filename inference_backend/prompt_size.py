@@ -1,5 +1,6 @@
 """How many tokens a request takes: bounds from its bytes, and the engine's own count where that is not enough."""
 
+import asyncio
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,10 +10,12 @@ from inference_backend.errors import (
     EngineConnectionError,
     EngineCutError,
     EngineError,
+    EngineTimeoutError,
     EngineUnavailableError,
     PromptTooLongError,
 )
 from inference_backend.fleet.model import Model
+from inference_backend.fleet.replica import Replica
 
 # More than any chat template in use puts around one message.
 TEMPLATE_TOKENS_PER_TURN = 32
@@ -22,6 +25,8 @@ LONGEST_TOKEN_BYTES = 512
 # English prose; only ever used to plan, never to refuse.
 BYTES_PER_TOKEN = 4
 COUNT_ATTEMPTS = 2
+# Milliseconds for a usual prompt, a few seconds for the longest on a busy machine. Beyond it another replica is asked.
+COUNT_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,13 +86,20 @@ class PromptSize:
                 break
             replica = min(ready, key=lambda one: one.running)
             try:
-                with replica.in_use(_nobody_waits):
-                    return await replica.engine.count_tokens(self._request)
-            except (EngineConnectionError, EngineCutError) as error:
+                return await self._count_on(replica)
+            except (EngineConnectionError, EngineCutError, EngineTimeoutError) as error:
                 self._on_failure(error)
                 failed.add(replica.key)
                 replica.doubt()
         raise EngineUnavailableError("The engine cannot be reached; try again shortly.")
+
+    async def _count_on(self, replica: Replica) -> int:
+        try:
+            async with asyncio.timeout(min(COUNT_TIMEOUT_S, self._model.timeouts.first_token_s)):
+                with replica.in_use(_nobody_waits):
+                    return await replica.engine.count_tokens(self._request)
+        except TimeoutError as error:
+            raise EngineTimeoutError("The engine did not count the prompt in time.") from error
 
 
 def _nobody_waits() -> None:

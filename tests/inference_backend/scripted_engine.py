@@ -138,6 +138,7 @@ class ScriptedEngine:
     #: What the list of models states; "" for an engine that states none.
     digest: str = ""
     properties: dict[str, Any] = field(default_factory=dict)
+    is_mute_when_counting: bool = False
     golden_answer: list[Step] = field(default_factory=lambda: whole("Paris."))
     requests: list[dict[str, Any]] = field(default_factory=list)
     caller_left: threading.Event = field(default_factory=threading.Event)
@@ -220,6 +221,8 @@ class ScriptedEngine:
             _send_whole(connection, 200, {"data": listing})
         elif path == "/props":
             _send_whole(connection, 200, {"total_slots": self.slots, **self.properties})
+        elif path == "/v1/chat/completions/input_tokens" and self.is_mute_when_counting:
+            self._take(connection, Hang())
         elif path == "/v1/chat/completions/input_tokens":
             words = sum(len(message["content"].split()) for message in body["messages"])
             _send_whole(connection, 200, {"input_tokens": words})

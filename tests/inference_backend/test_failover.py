@@ -8,6 +8,7 @@ import anthropic
 import httpx2
 import pytest
 
+from inference_backend import prompt_size
 from tests.inference_backend.conftest import sdk
 from tests.inference_backend.declared import HEADERS, Declared, in_state, metric, replicas, scripted_engines
 from tests.inference_backend.running import wait_until
@@ -164,6 +165,20 @@ def test_counting_goes_to_a_replica_that_lives(engines: list[ScriptedEngine], ad
             trust_env=False,
         )
         assert (response.status_code, response.json()) == (200, {"input_tokens": 1})
+
+
+def test_an_engine_that_does_not_count_in_time_is_passed_over(
+    engines: list[ScriptedEngine], address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prompt_size, "COUNT_TIMEOUT_S", 0.5)
+    engines[0].is_mute_when_counting = True
+    near_the_context = {**GOOD, "max_tokens": 4090}
+    for _ in range(3):
+        response = httpx2.post(
+            f"{address}/v1/messages", json=near_the_context, headers=HEADERS, trust_env=False, timeout=20
+        )
+        assert response.status_code == 200, response.text
+    assert metric(address, 'inference_engine_failures_total{kind="engine_timeout"}') > 0
 
 
 def wait_for_one(address: str, state: str) -> set[str]:
