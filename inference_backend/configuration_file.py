@@ -24,6 +24,7 @@ Document = Mapping[str, Any]
 # The content is compared, not the time of change: mounted configuration is replaced by renaming folders.
 POLL_S = 1.0
 MAX_BYTES = 4 * 1024 * 1024
+SECTIONS = frozenset({"embeddings", "models", "safety", "tiers"})
 
 
 class ConfigurationFile:
@@ -81,6 +82,10 @@ class ConfigurationFile:
         except SettingsError as error:
             logger.warning("configuration refused; the old one stays", extra={"reason": str(error)})
             return False
+        except Exception:
+            # A reader that fails on some file is a bug, but must not end the task that also follows the next one.
+            logger.exception("configuration refused; the old one stays")
+            return False
         self.document = document
         for change in changes:
             try:
@@ -116,6 +121,12 @@ class ConfigurationFile:
 
 def _parse(content: bytes, path: Path) -> Document:
     try:
-        return tomllib.loads(content.decode())
+        document = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"the configuration file {path} is not TOML: {error}") from error
+    except RecursionError:
+        raise SettingsError(f"the configuration file {path} is nested too deeply") from None
+    if unknown := sorted(document.keys() - SECTIONS):
+        # Most often one that is known, misspelt: limits that are not in force would be noticed too late.
+        raise SettingsError(f"{unknown[0]}: not known in {path.name}; there are {', '.join(sorted(SECTIONS))}")
+    return document

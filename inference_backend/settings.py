@@ -97,11 +97,20 @@ class Settings:
 
 def read_engine_url(value: str, *, place: str) -> str:
     """The address without the suffix of an API. Raises SettingsError naming `place`."""
-    parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if not _is_address(value):
         raise SettingsError(f"{place} must be an http(s) address such as http://127.0.0.1:8081, not {value!r}")
     # Operators paste the address with the suffix that OpenAI clients want; the paths here bring their own.
     return value.rstrip("/").removesuffix("/v1")
+
+
+def _is_address(value: str) -> bool:
+    try:
+        parts = urlsplit(value)
+        # The port is looked at only when it is asked for.
+        is_complete = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and is_complete and value.isprintable() and " " not in value
 
 
 def _read_kind(value: str) -> EngineKind:

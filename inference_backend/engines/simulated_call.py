@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,28 @@ from inference_backend.settings import SettingsError
 DIMENSIONS = 8
 _VECTOR = struct.Struct(f"<{DIMENSIONS}f")
 _DIGEST = struct.Struct(f"<{DIMENSIONS}I")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list_of_calls(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(call, int) for call in value)
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and value >= 0
+
+
+_FIELDS: Mapping[str, Callable[[object], bool]] = {
+    "refuses": _is_text,
+    "breaks": _is_text,
+    "kills": _is_text,
+    "dies_at": _is_list_of_calls,
+    "hangs_at": _is_list_of_calls,
+    "down_s": _is_time,
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,13 +56,14 @@ class Faults:
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "Faults":
         """Raises SettingsError."""
-        known = {
-            **{name: table.get(name) for name in ("refuses", "breaks", "kills")},
-            **{name: frozenset(table.get(name, ())) for name in ("dies_at", "hangs_at")},
-            "down_s": table.get("down_s", 0.5),
+        for name, value in table.items():
+            if name not in _FIELDS:
+                raise SettingsError(f"embeddings.faults: unknown field {name}")
+            if not _FIELDS[name](value):
+                raise SettingsError(f"embeddings.faults.{name}: {value!r} is not understood")
+        known: dict[str, Any] = {
+            name: frozenset(value) if isinstance(value, list) else value for name, value in table.items()
         }
-        if unknown := set(table) - set(known):
-            raise SettingsError(f"embeddings.faults: unknown field {', '.join(sorted(unknown))}")
         return cls(**known)
 
 

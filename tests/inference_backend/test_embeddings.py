@@ -331,6 +331,8 @@ def test_tokens_of_a_call_are_shared_out_completely() -> None:
         ({"engine": "static", "url": "http://a:1"}, "has no url"),
         ({"engine": "static", "faults": {"kills": "x"}}, "only a simulated engine"),
         ({"engine": "simulated", "faults": {"killz": "x"}}, "unknown field killz"),
+        ({"engine": "simulated", "faults": {"dies_at": 3}}, "dies_at: 3 is not understood"),
+        ({"engine": "simulated", "faults": {"down_s": "long"}}, "down_s: 'long' is not understood"),
         ({"engine": "simulated", "call_ms": 200, "timeout_ms": 100}, "above call_ms"),
         ({"engine": "simulated", "delay_ms": {"free": [5, 5]}}, "low < high"),
         ({"engine": "simulated", "worker": 2}, "worker"),

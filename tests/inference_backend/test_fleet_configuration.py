@@ -109,6 +109,8 @@ def test_every_address_of_a_name_becomes_a_replica_with_the_keys_of_its_entry() 
         (ONE + 'api_key_env = "MISSING"', "MISSING"),
         (ONE.replace("llama_cpp", "abacus"), "models.0.replicas.0.*llama_cpp, vllm"),
         (ONE.replace("http:", "ftp:"), "models.0.replicas.0.*url"),
+        (ONE.replace("8081", "99999"), "models.0.replicas.0.*url"),
+        (ONE.replace("127.0.0.1", "a b"), "models.0.replicas.0.*url"),
         (ONE.replace("llama_cpp", "scripted"), "models.0.replicas.0.*no url"),
         (ONE + ONE, "two entries with the id 'm'"),
         (ONE + ONE.split("\n", 3)[3], "models.0.*two entries named 'a'"),
@@ -129,6 +131,36 @@ def test_a_file_that_is_no_toml_or_is_not_there_stops_the_start(tmp_path: Path, 
         path.write_bytes(content.encode("latin-1"))
     with pytest.raises(SettingsError, match=r"inference\.toml"):
         ConfigurationFile(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (ONE + "[teirs.free]\nrequests_per_minute = 1\n", "teirs: not known.*tiers"),
+        ("a = " + "[" * 5000 + "]" * 5000, "nested too deeply"),
+    ],
+)
+def test_a_section_that_nobody_reads_is_refused(tmp_path: Path, content: str, reason: str) -> None:
+    path = tmp_path / "inference.toml"
+    path.write_text(content)
+    with pytest.raises(SettingsError, match=reason):
+        ConfigurationFile(path)
+
+
+async def test_a_reader_that_fails_unexpectedly_refuses_the_file_and_the_next_one_is_still_read(tmp_path: Path) -> None:
+    path = tmp_path / "inference.toml"
+    path.write_text(ONE)
+    file = ConfigurationFile(path)
+    applied: list[int] = []
+
+    def read_tiers(document: Any) -> int:
+        return int(document.get("tiers", {}).get("number", 0))
+
+    file.add_section(read_tiers, applied.append)
+    assert not file.reload(ONE.encode() + b'[tiers]\nnumber = "x"\n')
+    assert "tiers" not in file.document
+    assert file.reload(ONE.encode() + b"[tiers]\nnumber = 2\n")
+    assert applied == [2]
 
 
 def test_a_wrong_option_of_an_engine_in_the_process_stops_the_start(tmp_path: Path) -> None:
@@ -153,7 +185,7 @@ def test_every_key_is_explained_to_the_operator(table: type[BaseModel]) -> None:
 
 def test_a_mistake_in_one_section_keeps_every_section_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "inference.toml"
-    path.write_text("a = 1\nb = 1\n")
+    path.write_text("models = 1\ntiers = 1\n")
     file = ConfigurationFile(path)
     applied: list[tuple[str, int]] = []
 
@@ -165,12 +197,12 @@ def test_a_mistake_in_one_section_keeps_every_section_as_it_was(tmp_path: Path) 
 
         return file.add_section(check, lambda value: applied.append((name, value)))
 
-    assert (section("a"), section("b")) == (1, 1)
-    assert not file.reload(b"a = 2\nb = 9\n")
-    assert not file.reload(b"a = \n")
-    assert (applied, file.document) == ([], {"a": 1, "b": 1})
-    assert file.reload(b"a = 2\nb = 3\n")
-    assert applied == [("a", 2), ("b", 3)]
+    assert (section("models"), section("tiers")) == (1, 1)
+    assert not file.reload(b"models = 2\ntiers = 9\n")
+    assert not file.reload(b"models = \n")
+    assert (applied, file.document) == ([], {"models": 1, "tiers": 1})
+    assert file.reload(b"models = 2\ntiers = 3\n")
+    assert applied == [("models", 2), ("tiers", 3)]
 
 
 # --- while the service runs ---

@@ -11,6 +11,8 @@ MINIMUM = {"INFERENCE_ENGINE_URL": "http://engine:8000", "INFERENCE_SERVICE_KEY"
         ("INFERENCE_ENGINE_URL", ""),
         ("INFERENCE_ENGINE_URL", "engine:8000"),
         ("INFERENCE_ENGINE_URL", "ftp://engine"),
+        ("INFERENCE_ENGINE_URL", "http://engine:99999"),
+        ("INFERENCE_ENGINE_URL", "http://[::1"),
         ("INFERENCE_ENGINE_KIND", "magic"),
         ("INFERENCE_FIRST_TOKEN_TIMEOUT_S", "soon"),
         ("INFERENCE_TOTAL_TIMEOUT_S", "-1"),
