@@ -25,6 +25,8 @@ from inference_backend.errors import (
 
 CONTROL_TIMEOUT_S = 30.0
 ERROR_BODY_LIMIT = 64 * 1024
+# The vectors of a whole call: 2,048 inputs of 4,096 numbers, written out.
+ANSWER_LIMIT = 256 * 1024 * 1024
 # The words of the Messages API.
 _SIZES = re.compile(r"(\d+) tokens > (\d+) maximum")
 
@@ -81,8 +83,13 @@ class WireEngine:
     async def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> bytes:
         """The whole answer of a small call."""
         async with self._open(method, path, body, timeout_s=CONTROL_TIMEOUT_S) as response:
+            answer = bytearray()
             with _translate_cut():
-                return await response.aread()
+                async for data in response.aiter_raw():
+                    answer += data
+                    if len(answer) > ANSWER_LIMIT:
+                        raise EngineProtocolError("The engine sent an answer that is too large.")
+            return bytes(answer)
 
     @asynccontextmanager
     async def _open(

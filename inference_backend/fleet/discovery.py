@@ -54,7 +54,7 @@ class Discovery:
             try:
                 async with asyncio.timeout(RESOLVE_TIMEOUT_S):
                     found = await self._resolve(entry.host, entry.port)
-            except (OSError, TimeoutError) as error:
+            except (OSError, TimeoutError, UnicodeError) as error:  # UnicodeError: no name that DNS could have
                 # No answer is not the answer that there are none: the replicas known so far are watched by
                 # themselves, and a name server that fails must not take them all away.
                 logger.warning("name not resolved", extra={"host": entry.host, "reason": str(error) or "no answer"})

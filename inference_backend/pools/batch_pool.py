@@ -12,7 +12,6 @@ from typing import Generic, TypeVar
 from inference_backend.errors import (
     BackendError,
     DeadlineExceededError,
-    EngineError,
     EngineProtocolError,
     EngineRefusedError,
     EngineTimeoutError,
@@ -34,6 +33,8 @@ Output = TypeVar("Output")
 
 FIRST_PROBE_DELAY_S = 0.05
 LONGEST_PROBE_DELAY_S = 5.0
+# More than a process needs to start and to load its model.
+PROBE_S = 90.0
 TURNS_TO_HEAR = 3
 
 
@@ -294,9 +295,9 @@ class BatchPool(Generic[Input, Output]):
         delay_s = FIRST_PROBE_DELAY_S
         while True:
             try:
-                await worker.probe()
-            except EngineError as error:
-                logger.info("worker is not well", extra={"pool": self.name, "worker": name, "reason": error.message})
+                await _within(PROBE_S, worker.probe())
+            except Exception as error:  # noqa: BLE001 - whatever a probe raises, it is not to be the last
+                logger.info("worker is not well", extra={"pool": self.name, "worker": name, "reason": _kind(error)})
                 await asyncio.sleep(delay_s)
                 delay_s = min(2 * delay_s, LONGEST_PROBE_DELAY_S)
             else:
@@ -321,7 +322,7 @@ class BatchPool(Generic[Input, Output]):
             try:
                 self._expire(part)
                 await _within(self._watchdog_s, self._ask(worker, part))
-            except EngineError as error:
+            except Exception as error:  # noqa: BLE001 - as in a call: whatever a worker raises, the part failed
                 if (ticket := search.failed()) is not None:
                     ticket.settle(error if isinstance(error, EngineRefusedError) else _blame(error))
                 if not isinstance(error, EngineRefusedError):
@@ -348,7 +349,7 @@ async def _within(seconds: float, work: Awaitable[None]) -> None:
         raise EngineTimeoutError("The call did not end in time.") from error
 
 
-def _blame(error: EngineError) -> InputFailedError:
+def _blame(error: Exception) -> InputFailedError:
     failure = InputFailedError("The call for this input fails: in company twice, and then alone.")
     failure.__cause__ = error
     return failure

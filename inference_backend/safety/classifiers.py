@@ -7,13 +7,15 @@ from typing import Any
 
 from inference_backend.engines.chat_completions import ChatCompletionsEngine
 from inference_backend.engines.protocol import GenerationRequest, TextDelta, Turn
-from inference_backend.errors import EngineError, EngineProtocolError
+from inference_backend.errors import EngineError, EngineProtocolError, EngineTimeoutError
 from inference_backend.pools.process_worker import ProcessWorker
 from inference_backend.safety.finding import Passage, Scores
 
 GOLDEN = Passage(text="What is the capital of France?", prompt="What is the capital of France?")
 TOXICITY = "toxicity"
 VERDICT_TOKENS = 32
+# A server that was stopped keeps its connections, and says nothing on them.
+PROBE_S = 10.0
 _CODE = re.compile(r"S\d{1,2}")
 
 
@@ -45,7 +47,11 @@ class LlamaGuard:
         return await asyncio.gather(*(self._judge(item) for item in items))
 
     async def probe(self) -> None:
-        answer = await self._judge(GOLDEN)
+        try:
+            async with asyncio.timeout(PROBE_S):
+                answer = await self._judge(GOLDEN)
+        except TimeoutError as error:
+            raise EngineTimeoutError("The classifier is silent.") from error
         if isinstance(answer, Exception):
             raise answer
 

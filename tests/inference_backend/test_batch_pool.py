@@ -176,6 +176,27 @@ async def test_a_worker_that_answers_with_too_few_results_is_not_believed() -> N
         assert await ask(pool, "a", "b") == [embed("a"), embed("b")]
 
 
+async def test_a_worker_whose_probe_fails_unexpectedly_is_probed_again() -> None:
+    class Odd(SimulatedCall):
+        probes = 0
+
+        async def probe(self) -> None:
+            self.probes += 1
+            if self.probes == 2:  # the first is the one of the call that is to fail
+                raise OverflowError("float too large to pack")
+            await super().probe()
+
+        async def call(self, items: Any) -> Any:
+            if not self.calls:
+                self.calls = self.probes = 1
+                raise ValueError("no vectors")
+            return await super().call(items)
+
+    async with running(Odd(call_s=CALL_S, max_size=50)) as pool:
+        assert await ask(pool, "a") == [embed("a")]
+        assert_nothing_is_left(pool)
+
+
 async def test_waiting_ends_at_the_deadline_when_no_worker_is_well() -> None:
     down = device()
     async with running(down) as pool:

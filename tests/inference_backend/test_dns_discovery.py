@@ -11,7 +11,7 @@ import pytest
 from inference_backend.engines.protocol import GenerationRequest, TextDelta, Turn
 from inference_backend.failover import Origin
 from inference_backend.fleet.configuration import DnsConfiguration, ModelConfiguration
-from inference_backend.fleet.discovery import resolve_addresses
+from inference_backend.fleet.discovery import Discovery, resolve_addresses
 from inference_backend.fleet.fleet import Fleet
 from inference_backend.generation import Generation
 from inference_backend.settings import Timeouts
@@ -45,6 +45,24 @@ class NameServer:
         if self.addresses is None:
             raise socket.gaierror(socket.EAI_AGAIN, "try again")
         return self.addresses
+
+
+async def test_a_name_that_no_name_server_can_know_is_asked_for_again() -> None:
+    asked: list[str] = []
+
+    async def resolve(host: str, port: int) -> frozenset[str]:
+        asked.append(host)
+        if len(asked) == 1:
+            host.encode("idna")
+        return frozenset({ADDRESSES[0]})
+
+    changed = asyncio.Event()
+    discovery = Discovery(resolve, on_change=changed.set)
+    discovery.watch([DnsConfiguration(host="a..b", port=8000, engine="vllm", every_s=0.01)])
+    async with asyncio.timeout(5):
+        await changed.wait()
+    assert discovery.addresses("a..b") == [ADDRESSES[0]]
+    await discovery.aclose()
 
 
 @pytest.fixture
