@@ -39,9 +39,10 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Reading:
-    """Counters as they stood."""
+    """Counters as they stood. `at` is shown; rates go by `monotonic_at`, which nobody sets back."""
 
     at: float
+    monotonic_at: float
     requests: float
     tokens: float
     shed: float
@@ -75,6 +76,7 @@ class History:
         embeddings = sum(sum(model.pool.snapshot().refused.values()) for model in self._service.embeddings.all())
         return _Reading(
             at=time.time(),
+            monotonic_at=time.monotonic(),
             requests=total(metrics.requests),
             tokens=total(metrics.tokens, direction="output"),
             shed=total(metrics.pools.shed) + total(metrics.limited) + embeddings,
@@ -83,7 +85,7 @@ class History:
         )
 
     def _sample(self, oldest: _Reading, last: _Reading, now: _Reading) -> Sample:
-        elapsed = max(now.at - last.at, 1e-3)
+        elapsed = max(now.monotonic_at - last.monotonic_at, 1e-3)
         pools = [model.pool for model in self._service.fleet.models.values()]
         states = [pool.snapshot() for pool in pools]
         waits = [pool.expected_wait("pro") for pool in pools]
