@@ -27,7 +27,7 @@ class AccountShares:
     levels: tuple[float, ...] | None = None
     levels_at: float = 0.0
     used_at: float = 0.0
-    #: Drawn and not given back: their refund, or their debt, is still to come.
+    #: Being drawn, or drawn and not given back: their refund, or their debt, is still to come.
     open: int = 0
     refused: Shares | None = None
     refused_at: float = float("-inf")
@@ -86,6 +86,20 @@ class ShareKeeper:
         """Spends `needs`, or gives the refusal. Raises StoreDownError where the tier is not served without a store."""
         shares = self._accounts.setdefault(account, AccountShares(rates=rates))
         shares.rates, shares.used_at = rates, time.monotonic()
+        # From now on, or it could be forgotten while this waits for somebody else's exchange.
+        shares.open += 1
+        try:
+            refusal = await self._spend(account, shares, needs, without_store)
+        except BaseException:
+            shares.open -= 1
+            raise
+        if refusal is not None:
+            shares.open -= 1
+        return refusal
+
+    async def _spend(
+        self, account: str, shares: AccountShares, needs: Sequence[float], without_store: WithoutStore
+    ) -> Shares | None:
         while not shares.spend(needs):
             if refusal := shares.standing_refusal(needs, time.monotonic()):
                 return refusal
@@ -96,7 +110,6 @@ class ShareKeeper:
             task = self._start(account, shares, needs, without_store)
             await asyncio.wait({task})
             task.result()
-        shares.open += 1
         return None
 
     def give_back(self, account: str, amounts: Sequence[float]) -> None:
