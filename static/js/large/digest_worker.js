@@ -7,6 +7,23 @@ import { TextScan } from "./text_scan.js";
 const PIECE = 1024 * 1024;
 
 /**
+ * Of any bytes: their hashes.
+ * @param {Blob} file
+ * @param {(done: number) => void} onProgress
+ */
+async function hashOnly(file, onProgress) {
+  const hash = new Sha256();
+  const parts = new PartHashes();
+  for (let at = 0; at < file.size; at += PIECE) {
+    const piece = new Uint8Array(await file.slice(at, at + PIECE).arrayBuffer());
+    hash.update(piece);
+    parts.update(piece);
+    onProgress(Math.min(at + PIECE, file.size));
+  }
+  return { facts: { sha256: hash.digest() }, parts: parts.digest() };
+}
+
+/**
  * @param {Blob} file
  * @param {(done: number) => void} onProgress
  */
@@ -32,7 +49,8 @@ async function examine(file, onProgress) {
 
 addEventListener("message", async ({ data }) => {
   try {
-    postMessage({ done: await examine(data.file, (read) => postMessage({ read })) });
+    const read = data.anyBytes ? hashOnly : examine;
+    postMessage({ done: await read(data.file, (done) => postMessage({ read: done })) });
   } catch (error) {
     postMessage({ failed: /** @type {Error} */ (error).message });
   }

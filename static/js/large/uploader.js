@@ -6,7 +6,8 @@ import { MOST_BYTES, sizeWords } from "./sizes.js";
 import { home } from "./text_home.js";
 
 /** @typedef {(part: "read" | "send" | "check" | "wait", done: number) => void} OnProgress done: of 1 */
-/** @typedef {{onProgress: OnProgress, signal: AbortSignal, near?: string}} Options near: SHA-256 of the text it was made from */
+/** @typedef {{onProgress: OnProgress, signal: AbortSignal}} Options */
+/** @typedef {{announce: string, items: string, more: Record<string, unknown>}} Door where a file is announced (and with what more than its size and hashes), and asked for by its id */
 /** @typedef {{url: string, method: string, headers: Record<string, string>}} Target */
 /** @typedef {{facts: Omit<import("./references.js").FileFacts, "name">, parts: string[]}} Examined parts: SHA-256 of each, if there are some */
 /**
@@ -42,13 +43,13 @@ function pause(ms, signal) {
 }
 
 /**
- * What a file is: hash, lines, variables. Rejects with a sentence if it is no text.
+ * What a file is: hash, lines, variables. Rejects with a sentence if it is no text, unless any bytes will do.
  * @param {Blob} file
- * @param {OnProgress} onProgress
- * @param {AbortSignal} signal
+ * @param {Options} options
+ * @param {{anyBytes?: boolean}} [kind]
  * @returns {Promise<Examined>}
  */
-function examine(file, onProgress, signal) {
+function examine(file, { onProgress, signal }, { anyBytes = false } = {}) {
   const address = one("[data-digest-worker]", document, HTMLElement).dataset.digestWorker ?? "";
   const worker = new Worker(address, { type: "module" });
   const answer = new Promise((resolve, reject) => {
@@ -59,7 +60,7 @@ function examine(file, onProgress, signal) {
       if (data.failed) reject(new UploadError(`The file could not be read: ${data.failed}`));
       if (data.done) resolve(data.done);
     });
-    worker.postMessage({ file });
+    worker.postMessage({ file, anyBytes });
   });
   return answer.finally(() => worker.terminate()).then((found) => {
     if (found.wrong === undefined) return found;
@@ -134,12 +135,12 @@ async function patience(tries, signal) {
   await Promise.race([wait, back]);
 }
 
-/** @param {string} id @param {AbortSignal} signal */
-async function complete(id, signal) {
-  let state = await call(`uploads/${id}/complete`, { method: "POST", signal });
+/** @param {string} address of what was announced @param {AbortSignal} signal */
+async function complete(address, signal) {
+  let state = await call(`${address}/complete`, { method: "POST", signal });
   while (state.status === "processing" || state.status === "pending") {
     await pause(POLL_MS, signal);
-    state = await call(`uploads/${id}`, { signal });
+    state = await call(address, { signal });
   }
   if (state.status === "failed") throw new UploadError(`${state.error?.message ?? "The file could not be stored."} Send it again.`);
   return state;
@@ -148,13 +149,14 @@ async function complete(id, signal) {
 /**
  * What the server knows of the upload, with fresh addresses; null if it has to be announced (again).
  * @param {Journey} journey
+ * @param {Door} door
  * @param {AbortSignal} signal
  */
-async function ask({ answer }, signal) {
+async function ask({ answer }, door, signal) {
   if (!answer) return null;
   try {
-    const state = await call(`uploads/${answer.id}`, { signal });
-    return state.url || state.status === "processing" || state.status === "complete" ? state : null;
+    const state = await call(`${door.items}/${answer.id}`, { signal });
+    return state.url || !["pending", "failed"].includes(state.status) ? state : null;
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return null;
     throw error;
@@ -166,32 +168,33 @@ async function ask({ answer }, signal) {
  * @param {Journey} journey
  * @param {Blob} file
  * @param {Examined} examined
+ * @param {Door} door
  * @param {Options} options
  */
-async function attempt(journey, file, { facts, parts }, options) {
-  const { signal, near, onProgress } = options;
+async function attempt(journey, file, { facts, parts }, door, options) {
+  const { signal, onProgress } = options;
   if (!journey.answer || journey.isOld) {
-    const known = await ask(journey, signal);
+    const known = await ask(journey, door, signal);
     if (!known && journey.answer) Object.assign(journey, { key: newKey(), isSent: false });
-    const body = { size: file.size, sha256: facts.sha256, ...(near ? { near } : {}), ...(parts.length ? { part_sha256: parts } : {}) };
-    journey.answer = known ?? (await create(`prompts/${home.promptId}/uploads`, body, journey.key));
+    const body = { size: file.size, sha256: facts.sha256, ...door.more, ...(parts.length ? { part_sha256: parts } : {}) };
+    journey.answer = known ?? (await create(door.announce, body, journey.key));
     journey.isOld = false;
     // The announcement itself is not cut off: without its answer nobody could take it back.
     signal.throwIfAborted();
   }
   if (journey.answer.url && !journey.isSent) await send(journey, file, options);
   onProgress("check", 1);
-  await complete(journey.answer.id, signal);
+  await complete(`${door.items}/${journey.answer.id}`, signal);
 }
 
 /**
  * Takes back an upload that is not wanted any more. What fails here ends by itself, only later.
- * @param {string} id
+ * @param {string} address
  */
-async function forget(id) {
+async function forget(address) {
   for (let tries = 0; tries < MOST_CANCELS; tries += 1) {
     try {
-      await call(`uploads/${id}`, { method: "DELETE", keepalive: true });
+      await call(address, { method: "DELETE", keepalive: true });
       return;
     } catch (error) {
       if (!(error instanceof ApiError && error.code === "upload_processing")) return;
@@ -204,20 +207,21 @@ async function forget(id) {
  * Sends and completes; an address that has expired is replaced, a cut is waited out and gone on from.
  * @param {Blob} file
  * @param {Examined} examined
+ * @param {Door} door
  * @param {Options} options
- * @returns {Promise<string>} the upload's id
+ * @returns {Promise<string>} the id that it was announced under
  */
-async function deliver(file, examined, options) {
+async function deliver(file, examined, door, options) {
   const { onProgress, signal } = options;
   /** @type {Journey} */
   const journey = { key: newKey(), answer: null, isOld: false, isSent: false, there: 0 };
   for (let tries = 0; ; tries += 1) {
     const { there } = journey;
     try {
-      await attempt(journey, file, examined, options);
+      await attempt(journey, file, examined, door, options);
       return journey.answer.id;
     } catch (error) {
-      if (signal.aborted && journey.answer) void forget(journey.answer.id);
+      if (signal.aborted && journey.answer) void forget(`${door.items}/${journey.answer.id}`);
       if (signal.aborted || !isCut(error)) throw error;
       if (journey.there > there) tries = 0;
       if (error instanceof ApiError && error.code === "not_uploaded") Object.assign(journey, { isSent: false, there: 0 });
@@ -232,13 +236,26 @@ async function deliver(file, examined, options) {
 /**
  * Sends a text to the store. A spec may then name it by its upload id.
  * @param {Blob} file
- * @param {Options & {name: string}} options
+ * @param {Options & {name: string, near?: string}} options near: SHA-256 of the text it was made from
  * @returns {Promise<{upload: string}>}
  */
 export async function upload(file, { name, onProgress, signal, near }) {
   if (file.size > MOST_BYTES) throw new UploadError(`${name} has ${sizeWords(file.size)}; a text may have ${sizeWords(MOST_BYTES)}.`);
-  const examined = await examine(file, onProgress, signal);
-  const id = await deliver(file, examined, { onProgress, signal, near });
+  const examined = await examine(file, { onProgress, signal });
+  const door = { announce: `prompts/${home.promptId}/uploads`, items: "uploads", more: near ? { near } : {} };
+  const id = await deliver(file, examined, door, { onProgress, signal });
   home.files[id] = { ...examined.facts, name };
   return { upload: id };
+}
+
+/**
+ * Sends a file with a whole tree to the store, and has it taken in.
+ * @param {Blob} file
+ * @param {"zip" | "json"} format
+ * @param {Options} options
+ * @returns {Promise<string>} the import's id
+ */
+export async function sendImport(file, format, options) {
+  const examined = await examine(file, options, { anyBytes: true });
+  return deliver(file, examined, { announce: "imports", items: "imports", more: { format } }, options);
 }
