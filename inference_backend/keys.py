@@ -1,5 +1,6 @@
 """Who is asking: API keys, and how long an answer about one may be reused."""
 
+import asyncio
 import hashlib
 import hmac
 import time
@@ -22,6 +23,7 @@ REQUIRED_SCOPE = "inference"
 REUSE_S = 5.0
 CACHED_KEYS = 10_000
 STORE_TIMEOUT_S = 1.0
+CONNECTIONS = 32
 LONGEST_ACCOUNT = 200
 
 
@@ -54,6 +56,9 @@ class KeyRegistry:
         self._clock = clock
         self._cache: OrderedDict[str, tuple[float, Caller]] = OrderedDict()
         self._redis = _connect(redis_url) if redis_url else None
+        # redis-py opens a connection for each call at a time, and from the hundred and first on raises.
+        self._turns = asyncio.Semaphore(CONNECTIONS)
+        self._failed_at = float("-inf")
 
     async def aclose(self) -> None:
         if self._redis:
@@ -76,11 +81,25 @@ class KeyRegistry:
         return await self._find_in_redis(digest) if self._redis else None
 
     async def _find_in_redis(self, digest: str) -> Caller | None:
-        now = self._clock()
+        if caller := self._reuse(digest):
+            return caller
+        arrived_at = time.monotonic()
+        async with self._turns:
+            # Of a crowd with one key the first asks for all. Of one that waits while the store is found to be gone
+            # nobody else has to find out, each for the length of a timeout.
+            if self._failed_at >= arrived_at:
+                raise _store_is_down()
+            return self._reuse(digest) or await self._read_anew(digest)
+
+    def _reuse(self, digest: str) -> Caller | None:
         cached = self._cache.get(digest)
-        if cached and now - cached[0] < REUSE_S:
-            self._cache.move_to_end(digest)
-            return cached[1]
+        if cached is None or self._clock() - cached[0] >= REUSE_S:
+            return None
+        self._cache.move_to_end(digest)
+        return cached[1]
+
+    async def _read_anew(self, digest: str) -> Caller | None:
+        now = self._clock()
         caller = await self._read(digest)
         if caller is None:
             self._cache.pop(digest, None)
@@ -98,8 +117,13 @@ class KeyRegistry:
             # redis-py types the call for its sync and its async client at once.
             fields = await cast("Awaitable[dict[str, str]]", self._redis.hgetall(f"apikey:{digest}"))
         except (RedisError, OSError, TimeoutError) as error:
-            raise KeyStoreError("API keys cannot be checked at the moment: the key store is down.") from error
+            self._failed_at = time.monotonic()
+            raise _store_is_down() from error
         return _read_record(fields) if fields else None
+
+
+def _store_is_down() -> KeyStoreError:
+    return KeyStoreError("API keys cannot be checked at the moment: the key store is down.")
 
 
 def _connect(url: str) -> "redis.asyncio.Redis":

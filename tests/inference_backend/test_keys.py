@@ -1,3 +1,4 @@
+import asyncio
 import hashlib
 import secrets
 from collections.abc import Iterator
@@ -122,6 +123,29 @@ async def test_an_incomplete_record_lets_nobody_in(
     registry = KeyRegistry(redis_url=redis_url, service_key_digest=None, static_keys={})
     with pytest.raises(KeyStoreError):
         await registry.identify({"x-api-key": create_key(store, **broken)})
+    await registry.aclose()
+
+
+async def test_a_crowd_of_callers_with_unknown_keys_is_looked_up_in_turn(redis_url: str, store: "redis.Redis") -> None:
+    registry = KeyRegistry(redis_url=redis_url, service_key_digest=None, static_keys={})
+    accounts = [f"account-{number}" for number in range(300)]
+    keys = [create_key(store, account=account) for account in accounts]
+    callers = await asyncio.gather(*(registry.identify({"x-api-key": key}) for key in keys))
+    assert [caller.account for caller in callers] == accounts
+    await registry.aclose()
+
+
+async def test_a_crowd_of_callers_with_one_key_is_one_look_up(redis_url: str, store: "redis.Redis") -> None:
+    registry = KeyRegistry(redis_url=redis_url, service_key_digest=None, static_keys={})
+    key = create_key(store)
+
+    def asked() -> int:
+        return int(store.info("commandstats").get("cmdstat_hgetall", {"calls": 0})["calls"])
+
+    before = asked()
+    await asyncio.gather(*(registry.identify({"x-api-key": key}) for _ in range(200)))
+    # Those who have a turn at the same time ask each for itself.
+    assert asked() - before <= 32
     await registry.aclose()
 
 
