@@ -1,4 +1,7 @@
-"""Objects in S3, by key. Here and in `parts` boto3 is known; every failure is a StorageUnavailable or ObjectMissing."""
+"""Objects in S3, by key. Every failure is a StorageUnavailable or ObjectMissing.
+
+boto3 is known here, in `parts` and in `fetching` only.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,18 @@ import base64
 import contextlib
 import datetime as dt
 import functools
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from django.conf import settings
 
 from core.errors import StorageUnavailable
+from playground.bodies.fetching import Fetcher
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -44,12 +49,9 @@ def _connect(endpoint_url: str | None) -> S3Client:
     """`when_required`: newer defaults add a CRC32 that compatible stores disagree on and that would be baked into
     presigned URLs.
     """
-    return boto3.client(
+    return _session().client(
         "s3",
         endpoint_url=endpoint_url,
-        aws_access_key_id=settings.S3_ACCESS_KEY_ID,
-        aws_secret_access_key=settings.S3_SECRET_ACCESS_KEY,
-        region_name=settings.S3_REGION,
         config=Config(
             signature_version="s3v4",
             connect_timeout=3,
@@ -61,6 +63,32 @@ def _connect(endpoint_url: str | None) -> S3Client:
             s3={"addressing_style": "path"},
         ),
     )
+
+
+def _session() -> boto3.Session:
+    """A new one each time: threads that share one may not make clients at once, as the first reads of a process do."""
+    return boto3.Session(
+        aws_access_key_id=settings.S3_ACCESS_KEY_ID,
+        aws_secret_access_key=settings.S3_SECRET_ACCESS_KEY,
+        region_name=settings.S3_REGION,
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _fetcher(s3: S3Client, bucket: str) -> Fetcher:
+    credentials = _session().get_credentials()
+    if credentials is None:
+        raise NoCredentialsError
+    return Fetcher(s3, bucket=bucket, credentials=credentials)
+
+
+def _forget_connections() -> None:
+    for kept in (client, _fetcher):
+        kept.cache_clear()
+
+
+#: A forked process would read the answers of its parent's connections.
+os.register_at_fork(after_in_child=_forget_connections)
 
 
 @contextlib.contextmanager
@@ -91,7 +119,8 @@ def put_file(key: str, file: IO[bytes]) -> None:
 def get(key: str) -> bytes:
     """The bytes under `key`. Raises ObjectMissing, StorageUnavailable."""
     with translated():
-        return client().get_object(Bucket=settings.S3_BUCKET, Key=key)["Body"].read()
+        data = _fetcher(client(), settings.S3_BUCKET).fetch(key)
+        return client().get_object(Bucket=settings.S3_BUCKET, Key=key)["Body"].read() if data is None else data
 
 
 def delete(key: str) -> None:
