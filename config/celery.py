@@ -12,6 +12,7 @@ from redis import Redis, RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+import chat.schedule
 import inference_client.schedule
 import playground.schedule
 
@@ -84,6 +85,7 @@ app.steps["consumer"].add(MirrorKeys)
 
 #: What happens by the clock. A missed turn does no harm: each task finds what it has to do in the database.
 app.conf.beat_schedule = {
+    **chat.schedule.BEAT_SCHEDULE,
     **inference_client.schedule.BEAT_SCHEDULE,
     **playground.schedule.BEAT_SCHEDULE,
     "mirror-api-keys": {"task": "accounts.tasks.mirror_api_keys", "schedule": 60.0, "options": {"expires": 60}},
