@@ -25,6 +25,17 @@ class FolderOutput(serializers.Serializer[Any]):
     children = serializers.ListField(child=serializers.DictField(), help_text="The same, for the folders inside.")
 
 
+class FolderMoveInput(serializers.Serializer[Any]):
+    folder = serializers.CharField(max_length=1000, help_text="Its path: `team/support`.")
+    to = serializers.CharField(max_length=1000, help_text="The path it gets. What is inside follows.")
+    merge = serializers.BooleanField(default=False, help_text="It may become one with a folder that is there already.")
+
+
+class MovedFolderOutput(serializers.Serializer[Any]):
+    folder = serializers.CharField(help_text="Its path now.")
+    moved = serializers.IntegerField(help_text="How many prompts it has, in the archive and the trash, too.")
+
+
 class TagOutput(serializers.Serializer[Any]):
     name = serializers.CharField()
     count = serializers.IntegerField()

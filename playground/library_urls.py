@@ -10,6 +10,7 @@ PROMPT = "prompts/<uuid:prompt_id>"
 
 urlpatterns = [
     path("folders", library.FolderTree.as_view(), name="api-folders"),
+    path("folders/move", library.FolderMove.as_view(), name="api-folders-move"),
     path("tags", library.TagList.as_view(), name="api-tags"),
     path("prompts/import", interchange.Import.as_view(), name="api-prompts-import"),
     path("prompts/import/preview", interchange.ImportPreview.as_view(), name="api-prompts-import-preview"),

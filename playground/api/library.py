@@ -13,9 +13,16 @@ from rest_framework.views import APIView
 
 from playground import access, folders, services
 from playground.api.asking import checked, person
-from playground.library_serializers import ConfirmInput, FolderOutput, TagOutput
+from playground.library_serializers import (
+    ConfirmInput,
+    FolderMoveInput,
+    FolderOutput,
+    MovedFolderOutput,
+    TagOutput,
+)
 from playground.models import Prompt
 from playground.serializers import PromptOutput
+from playground.services.lines import folder_path
 
 
 class _Place(APIView):
@@ -52,6 +59,18 @@ class FolderTree(APIView):
         """The folders of my prompts as a tree, those in the archive and the trash not counted."""
         counts = Prompt.objects.visible_to(person(request)).active().folder_counts()
         return Response({"results": folders.tree(counts), "next": None})
+
+
+class FolderMove(APIView):
+    @extend_schema(operation_id="folders_move", request=FolderMoveInput, responses=MovedFolderOutput)
+    def post(self, request: Request) -> Response:
+        """Rename or move a folder of mine with all that is in it, the archive and the trash included.
+
+        409 `folder_exists` if there is one of that name, unless `merge` is given.
+        """
+        given = checked(FolderMoveInput, request)
+        moved = services.move_folder(owner=person(request), **given)
+        return Response({"folder": folder_path("to", given["to"]), "moved": moved})
 
 
 class TagList(APIView):

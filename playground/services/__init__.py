@@ -12,6 +12,7 @@ from playground.services.file_imports import (
     hand_over,
     start_import,
 )
+from playground.services.folders import move_folder
 from playground.services.imports import import_tree
 from playground.services.labels import move_label, remove_label
 from playground.services.library import archive_prompt, erase_prompt, restore_prompt, trash_prompt
@@ -41,6 +42,7 @@ __all__ = [
     "import_tree",
     "keep_draft",
     "move_branch",
+    "move_folder",
     "move_label",
     "redo_branch",
     "remove_label",

@@ -78,7 +78,7 @@ def test_twenty_megabytes_show_their_beginning_at_once_and_can_be_searched_to_th
     assert len(answer.body()) < 200_000
     page.add_init_script(FIRST_TEXT)
     bench = Workbench(page).open(prompt)
-    page.wait_for_function("window.firstText")
+    page.wait_for_function("() => window.firstText")
     first, loaded = page.evaluate("[window.firstText, performance.getEntriesByType('navigation')[0].loadEventEnd]")
     record_testsuite_property("first_text_after_load_ms", round(first - loaded))
     assert first - loaded < FIRST_TEXT_MS

@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx2
 import pytest
@@ -122,6 +123,37 @@ def test_a_prompt_is_renamed_and_tagged_in_its_row(page: Page, named: Callable[.
     page.keyboard.press("Enter")
     expect(page.locator("[data-toast]")).to_contain_text("Tags saved")
     assert api.get("prompts", params={"q": name}).json()["results"][0]["tags"] == ["a", "b"]
+
+
+def test_a_folder_is_renamed_with_those_inside_and_the_list_that_shows_it_goes_along(
+    page: Page, api: httpx2.Client, complaints: Complaints
+) -> None:
+    complaints.expect("status of 409")
+    old, new, taken = (f"{word} {uuid.uuid4().hex[:6]}" for word in ("Old", "New <b>", "Taken"))
+    for name, folder in (("one", old), ("two", f"{old}/inside"), ("three", taken)):
+        api.post("prompts", json={"name": f"{name} {old}", "folder": folder}).raise_for_status()
+    page.goto("/?" + urlencode({"folder": f"{old}/inside"}))
+    page.get_by_role("button", name=f"Rename or move {old}", exact=True).click()
+    field = page.get_by_label("Folder", exact=True)
+    expect(field).to_have_value(old)
+    expect(field).to_be_focused()
+    field.fill(taken)
+    page.keyboard.press("Enter")
+    expect(page.locator("#row-folder [role=alert]")).to_contain_text(
+        f"There is a folder {taken} already, with 1 prompt."
+    )
+    field.fill(new)
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-toast]")).to_contain_text(f"Moved {new}, 2 prompts")
+    expect(page.get_by_role("link", name=f"two {old}")).to_be_visible()
+    assert parse_qs(urlsplit(page.url).query)["folder"] == [f"{new}/inside"]
+    page.get_by_role("button", name=f"Rename or move {new}", exact=True).click()
+    field.fill(taken)
+    page.get_by_label("Merge with the folder of that name").check()
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-toast]")).to_contain_text(f"Moved {taken}, 2 prompts")
+    found = api.get("prompts", params={"q": old}).json()["results"]
+    assert sorted(row["folder"] for row in found) == [taken, taken, f"{taken}/inside"]
 
 
 def test_a_pasted_curl_command_becomes_a_prompt(page: Page, api: httpx2.Client) -> None:

@@ -37,6 +37,13 @@ export function bindFolders() {
   }
 }
 
+/** @param {(path: string) => void} edit */
+export function bindFolderEditing(edit) {
+  for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-folder-edit]"))) {
+    button.addEventListener("click", () => edit(button.dataset.folderEdit ?? ""));
+  }
+}
+
 /** Paths of all folders, for the field that asks for one. @returns {string[]} */
 export function knownFolders() {
   return [...document.querySelectorAll(".folder-link[title]")].map((link) => link.getAttribute("title") ?? "");

@@ -41,7 +41,10 @@ export class PromptForms {
     const names = /** @type {Record<string, string>} */ ({ erase: "", fork: `Copy of ${first.name}`.slice(0, 200) });
     const folder = rows.length === 1 ? first.folder : "";
     const filled = /** @type {Record<string, string>} */ ({ ...first, name: names[action] ?? first.name, folder, tags: first.tags.join(", "), tag: "" });
-    for (const field of form.querySelectorAll("input")) field.value = filled[field.name] ?? "";
+    for (const field of form.querySelectorAll("input")) {
+      if (field.type === "checkbox") field.checked = false;
+      else field.value = filled[field.name] ?? "";
+    }
     const name = form.querySelector("[data-erase-name]");
     if (name) name.textContent = first.name;
     this.#say(form, "");

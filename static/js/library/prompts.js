@@ -17,6 +17,16 @@ export const ACTIONS = {
   tag: ({ id, tags }, { tag }) => call(`prompts/${id}`, { method: "PATCH", body: { tags: [...new Set([...tags, tag.trim()])] } }),
 };
 
+/**
+ * Gives a folder another path; everything in it follows.
+ * @param {string} folder
+ * @param {Record<string, any>} values `folder`: where to; `merge`: even if there is one of that name
+ * @returns {Promise<{folder: string, moved: number}>}
+ */
+export function moveFolder(folder, values) {
+  return call("folders/move", { method: "POST", body: { folder, to: values.folder, merge: values.merge === "yes" } });
+}
+
 const DONE = /** @type {Record<string, string>} */ ({
   archive: "Archived",
   restore: "Restored",
