@@ -2,14 +2,22 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
 
 from starlette.types import Message, Receive, Scope, Send
 
-from inference_backend.errors import BodyTooLargeError, InvalidRequestError
+from inference_backend.errors import BodyTooLargeError, InvalidRequestError, SlowBodyError
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
+# For the first byte, and beyond it as long as the least rate needs for what has come: who sends a byte now and then
+# would else hold a place in the house for ever.
+BODY_PATIENCE_S = 20.0
+LEAST_BYTES_PER_S = 16 * 1024
+# Reading more than this takes milliseconds, in which nobody else would be served.
+LARGE_BODY_BYTES = 256 * 1024
+
+Read = TypeVar("Read")
 
 
 class ClientGoneError(Exception):
@@ -22,13 +30,23 @@ def read_headers(scope: Scope) -> dict[str, str]:
 
 
 async def read_body(headers: dict[str, str], receive: Receive) -> bytes:
-    """Raises BodyTooLargeError beyond MAX_BODY_BYTES, InvalidRequestError for a compressed body, ClientGoneError."""
+    """Raises BodyTooLargeError beyond MAX_BODY_BYTES, InvalidRequestError for a compressed body, SlowBodyError,
+    ClientGoneError.
+    """
     if headers.get("content-encoding", "identity") != "identity":
         raise InvalidRequestError("must be absent: send the body as it is", field="content-encoding")
     length = headers.get("content-length", "0")
     if length.isdigit() and int(length) > MAX_BODY_BYTES:
         raise _too_large()
-    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_PATIENCE_S) as patience:
+            return await _receive_all(receive, patience)
+    except TimeoutError as error:
+        raise SlowBodyError("The request did not arrive in time: send its body faster.") from error
+
+
+async def _receive_all(receive: Receive, patience: asyncio.Timeout) -> bytes:
+    body, until = bytearray(), patience.when() or 0.0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
@@ -38,6 +56,14 @@ async def read_body(headers: dict[str, str], receive: Receive) -> bytes:
             raise _too_large()
         if not message.get("more_body", False):
             return bytes(body)
+        patience.reschedule(until + len(body) / LEAST_BYTES_PER_S)
+
+
+async def apart_if_large(read: Callable[[bytes], Read], body: bytes) -> Read:
+    """What `read` makes of the body, and raises; in a thread where that takes long."""
+    if len(body) > LARGE_BODY_BYTES:
+        return await asyncio.to_thread(read, body)
+    return read(body)
 
 
 def _too_large() -> BodyTooLargeError:

@@ -7,6 +7,7 @@ BackendError
 |   +-- ForbiddenError
 |   +-- NotFoundError
 |   +-- BodyTooLargeError
+|   +-- SlowBodyError           the request did not arrive in time
 |   +-- ConflictError           the idempotency key belongs to another request
 |   |   +-- TooLargeToReplayError
 |   +-- InFlightElsewhereError  a twin of this request is being answered by another process
@@ -70,6 +71,10 @@ class NotFoundError(RequestError):
 
 class BodyTooLargeError(RequestError):
     pass
+
+
+class SlowBodyError(RequestError):
+    code = "body_timeout"
 
 
 class ConflictError(RequestError):

@@ -1,13 +1,16 @@
 """The path of a request to /v1/messages and /v1/messages/count_tokens."""
 
-import asyncio
-from collections.abc import Callable
-from typing import TypeVar
-
 from starlette.types import Receive, Scope, Send
 
 from inference_backend.answer import Answer, end_with_error, reserve
-from inference_backend.connection import give_up_on_stalled, read_body, read_headers, run_while_connected, send_json
+from inference_backend.connection import (
+    apart_if_large,
+    give_up_on_stalled,
+    read_body,
+    read_headers,
+    run_while_connected,
+    send_json,
+)
 from inference_backend.dialect.conversation import build_generation, build_prompt
 from inference_backend.dialect.schema import MessagesRequest, parse_count_request, parse_messages_request
 from inference_backend.dialect.versions import ApiVersion
@@ -20,11 +23,6 @@ from inference_backend.keys import Caller
 from inference_backend.prompt_size import PromptSize
 from inference_backend.record import RequestRecord, record_of
 from inference_backend.service import Service
-
-# Reading more than this takes milliseconds, in which nobody else would be served.
-LARGE_BODY_BYTES = 256 * 1024
-
-Read = TypeVar("Read")
 
 
 class CreateMessage:
@@ -46,7 +44,7 @@ class CreateMessage:
             return request, identify_request(account=caller.account, key=key, version=version, request=request)
 
         with service.in_flight.enter(caller.tier):
-            request, keyed = await _apart_if_large(read, await read_body(headers, receive))
+            request, keyed = await apart_if_large(read, await read_body(headers, receive))
             answer = self._prepare(request, caller, version, record)
             produce = answer.stream if request.stream else answer.send_whole
             await run_while_connected(receive, self._answer(keyed, record, send, produce))
@@ -102,7 +100,7 @@ class CountTokens:
         service, record, headers = self._service, record_of(scope), read_headers(scope)
         caller, _ = await service.greet(headers, record)
         with service.in_flight.enter(caller.tier):
-            request = await _apart_if_large(parse_count_request, await read_body(headers, receive))
+            request = await apart_if_large(parse_count_request, await read_body(headers, receive))
             model = service.find_model(request.model, caller.tier)
             record.model = model.id
             prompt = build_prompt(request, capabilities=model.capabilities)
@@ -117,9 +115,3 @@ class CountTokens:
             tokens = await size.count()
             charge.settle(input_tokens=0, output_tokens=0)
         await send_json(send, 200, {"input_tokens": tokens})
-
-
-async def _apart_if_large(read: Callable[[bytes], Read], body: bytes) -> Read:
-    if len(body) > LARGE_BODY_BYTES:
-        return await asyncio.to_thread(read, body)
-    return read(body)

@@ -19,6 +19,7 @@ from inference_backend.errors import (
     OverloadedError,
     RateLimitedError,
     RequestError,
+    SlowBodyError,
     StoreDownError,
     UnauthenticatedError,
 )
@@ -40,6 +41,7 @@ _SHAPES: tuple[tuple[type[BackendError], Shape], ...] = (
     (UnauthenticatedError, Shape(401, "authentication_error")),
     (ForbiddenError, Shape(403, "permission_error")),
     (NotFoundError, Shape(404, "not_found_error")),
+    (SlowBodyError, Shape(408, "timeout_error")),
     (ConflictError, Shape(409, "conflict_error")),
     (InFlightElsewhereError, Shape(409, "conflict_error")),
     (BodyTooLargeError, Shape(413, "request_too_large")),

@@ -7,7 +7,7 @@ from functools import partial
 
 from starlette.types import Receive, Scope, Send
 
-from inference_backend.connection import ClientGoneError, read_body, read_headers
+from inference_backend.connection import ClientGoneError, apart_if_large, read_body, read_headers
 from inference_backend.dialect.embeddings import embeddings_body, parse_embeddings_request
 from inference_backend.embeddings.models import EmbeddingModel
 from inference_backend.engines.embedding import Embedding
@@ -30,7 +30,7 @@ class CreateEmbeddings:
         record.quota = partial(service.limits.headers, caller.account, caller.tier)
         # The queue of the model is bounded by itself.
         with service.in_flight.enter(caller.tier, is_bounded=False):
-            request = parse_embeddings_request(await read_body(headers, receive))
+            request = await apart_if_large(parse_embeddings_request, await read_body(headers, receive))
             model = service.embeddings.find(request.model)
             record.model, record.stream = model.id, False
             model.check(request.input, dimensions=request.dimensions, tier=caller.tier)
