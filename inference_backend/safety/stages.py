@@ -14,7 +14,7 @@ from inference_backend.engines.protocol import (
     Refusal,
     Stopped,
 )
-from inference_backend.errors import BackendError, BodyTooLargeError, SafetyUnavailableError
+from inference_backend.errors import BackendError, BodyTooLargeError, EngineUnavailableError, SafetyUnavailableError
 from inference_backend.pools.batch_pool import BatchPool
 from inference_backend.safety.finding import Finding, Passage, Scores
 from inference_backend.safety.metrics import SafetyMetrics
@@ -175,6 +175,10 @@ class Inspection:
             return None
         began = time.monotonic()
         budget_s = self._policy.classifier.budget_ms / 1000
+        if not self._pool.is_ready:
+            # Every window of an answer would wait for the whole budget, and in vain.
+            self._do_without(stage, EngineUnavailableError("No worker of the classifier is well."))
+            return None
         try:
             # The pool's deadline ends the wait for a call, this one also a call that does not end.
             async with asyncio.timeout(budget_s):

@@ -89,6 +89,15 @@ async def test_while_the_classifier_is_down_free_is_closed_and_paid_is_open_and_
         assert (inspection.verdict, text_of(events)) == ("unchecked", "It is sunny. ")  # type: ignore[arg-type]
 
 
+async def test_nobody_waits_for_a_classifier_of_which_no_worker_is_well(tmp_path: Path) -> None:
+    """Its budget is 10 s, for the prompt and for each window; it is a matter of moments here."""
+    async with stages_for(tmp_path, POLICY, wait=False) as stages, asyncio.timeout(5):
+        inspection, events = await see(stages, NICE, Answer(words("One two three. " * 20)), "pro")
+        assert (inspection.verdict, len(text_of(events)) > 100) == ("unchecked", True)  # type: ignore[arg-type]
+        with pytest.raises(SafetyUnavailableError):
+            await see(stages, NICE, Answer(words("Never seen.")))
+
+
 async def test_the_operator_may_close_paid_tiers_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "LOST_AFTER_BUDGETS", 1000)
     policy = CLASSIFIER.replace("10000", "200") + "[tiers.pro]\nwhen_down = 'closed'\n"
