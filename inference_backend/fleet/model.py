@@ -152,6 +152,7 @@ class Model:
         for replica in list(self.replicas.values()):
             self._begin_leaving(replica)
         self.settle()
+        self.pool.turn_away()
         await asyncio.gather(*self._leaving, return_exceptions=True)
 
     def judge(self, replica: Replica, evidence: Evidence) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from inference_backend.errors import DeadlineExceededError
+from inference_backend.errors import DeadlineExceededError, EngineUnavailableError
 from inference_backend.pools.refusals import refusal_error
 from inference_backend.scheduling.delay_gate import DelayGate
 from inference_backend.scheduling.token import Snapshot, TokenPolicy, TokenScheduler, token_gate
@@ -99,6 +99,12 @@ class TokenPool:
             if (lease := self._leases.get(work.id)) is not None:
                 lease.lost.set()
         self._pump()
+
+    def turn_away(self) -> None:
+        """Whoever waits gets EngineUnavailableError: no replica will take work any more."""
+        for waiter in self._waiting.values():
+            if not waiter.done():
+                waiter.set_exception(EngineUnavailableError(f"No engine of {self._model} is ready; try again shortly."))
 
     @property
     def held(self) -> int:

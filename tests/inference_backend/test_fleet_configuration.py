@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +27,12 @@ from inference_backend.fleet.configuration import (
 from inference_backend.fleet.engine_kinds import KINDS
 from inference_backend.settings import Settings, SettingsError, Timeouts
 from tests.inference_backend.conftest import sdk
-from tests.inference_backend.declared import HEADERS, Declared, in_state, replicas, scripted_engines
+from tests.inference_backend.declared import HEADERS, Declared, in_state, metric, replicas, scripted_engines
 from tests.inference_backend.running import SERVICE_KEY, answers, free_port, running_backend, wait_until
 from tests.inference_backend.scripted_engine import (
     DONE,
     MODEL,
+    Await,
     End,
     Pause,
     Refuse,
@@ -322,6 +325,29 @@ def test_models_come_and_go(engines: list[ScriptedEngine], tmp_path: Path) -> No
         wait_until(lambda: set(replicas(address)) == {"a"})
         with pytest.raises(anthropic.NotFoundError):
             create(address, "second")
+
+
+def test_what_waits_for_a_model_that_is_removed_is_turned_away_at_once(
+    engines: list[ScriptedEngine], tmp_path: Path
+) -> None:
+    engines[1].models = ["second"]
+    first = Declared(tmp_path / "inference.toml").add("a", engines[0]).write()
+    one = first.path.read_text()
+    second = Declared(tmp_path / "second.toml", id="second", timeouts={"queue_s": 60.0}).add("b", engines[1], slots=1)
+    running, removed = threading.Event(), threading.Event()
+    engines[1].when_asked = lambda _: running.set()
+    engines[1].play(text("begun"), Await(removed), finish(), usage(1, 1), DONE, End())
+    first.write_text(one + second.write().path.read_text())
+    with first.served(ready=2) as address, ThreadPoolExecutor(2) as callers:
+        begun = callers.submit(create, address, "second")
+        assert running.wait(10)
+        waiting = callers.submit(create, address, "second")
+        wait_until(lambda: metric(address, 'inference_queue_waiting{model="second",tier="internal"}') == 1)
+        first.write_text(one)
+        with pytest.raises((anthropic.OverloadedError, anthropic.NotFoundError)):
+            waiting.result(20)
+        removed.set()
+        assert begun.result(20) == "begun"
 
 
 def test_a_model_that_is_not_for_a_tier_is_refused_to_it(engines: list[ScriptedEngine], tmp_path: Path) -> None:
