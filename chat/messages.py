@@ -7,7 +7,7 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from chat.models import ReferenceKind
+from chat.models import Message, ReferenceKind
 from core.errors import InvalidInput
 
 
@@ -46,6 +46,23 @@ class Told:
         names = ("id", "conversation", "seq", "sender", "client_msg_id", "body", "reference_kind", "reference_id")
         more = ("version", "created_at", "edited_at", "deleted_at")
         return cls(**dict(zip(names + more, row, strict=True)))
+
+    @classmethod
+    def of(cls, message: Message) -> Told:
+        return cls(
+            id=message.pk,
+            conversation=message.conversation_id,
+            seq=message.seq,
+            sender=message.sender_id,
+            client_msg_id=message.client_msg_id,
+            body=message.body,
+            reference_kind=message.reference_kind,
+            reference_id=message.reference_id,
+            version=message.version,
+            created_at=message.created_at,
+            edited_at=message.edited_at,
+            deleted_at=message.deleted_at,
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The `message` of a frame, ids and times as text."""

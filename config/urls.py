@@ -18,6 +18,7 @@ api = [
     path("", include("accounts.api_urls")),
     path("", include("inference_client.api_urls")),
     path("", include("playground.api_urls")),
+    path("", include("chat.api_urls")),
 ]
 
 urlpatterns = [
@@ -30,4 +31,5 @@ urlpatterns = [
     path("accounts/", include("allauth.account.urls")),
     path("", include("accounts.page_urls")),
     path("", include("playground.page_urls")),
+    path("", include("chat.page_urls")),
 ]

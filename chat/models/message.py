@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import uuid
 from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
-from django.contrib.postgres.search import SearchVector
+from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -26,6 +27,16 @@ class MessageQuerySet(models.QuerySet["Message"]):
     def visible_to(self, person: User) -> MessageQuerySet:
         """The messages of this person's conversations, without what they cleared."""
         return self.filter(conversation__members__user=person, seq__gt=F("conversation__members__cleared_before_seq"))
+
+    def search_page(self, asked: str, *, after: uuid.UUID | None, limit: int) -> tuple[list[Message], uuid.UUID | None]:
+        """Those with these words, newest first, and the id after which to go on (None on the last page)."""
+        words = SearchVector("body", config="simple")
+        query = SearchQuery(asked, config="simple", search_type="websearch")
+        found = self.annotate(words=words).filter(words=query, deleted_at=None)
+        if after is not None:
+            found = found.filter(pk__lt=after)
+        rows = list(found.order_by("-pk")[: limit + 1])
+        return rows[:limit], rows[limit - 1].pk if len(rows) > limit else None
 
     def newest_first(self) -> MessageQuerySet:
         return self.order_by("-seq")
