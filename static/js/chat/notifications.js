@@ -1,0 +1,33 @@
+/* Notifications of the browser, if it has them and the person wants them: for messages that nobody is looking at. */
+
+/** @typedef {import("./messages.js").Message} Message */
+
+const LINE = 140;
+
+/* Without a secure address (plain http on a home network) there is none. */
+const canAsk = () => "Notification" in window && Notification.permission === "default";
+
+export function bindNotifications() {
+  const button = document.querySelector("[data-notify]");
+  if (!(button instanceof HTMLElement)) return;
+  button.hidden = !canAsk();
+  button.addEventListener("click", async () => {
+    await Notification.requestPermission();
+    button.hidden = !canAsk();
+  });
+}
+
+/**
+ * @param {Message} message
+ * @param {string} name of who wrote it
+ */
+export function notify(message, name) {
+  if (!document.hidden || !("Notification" in window) || Notification.permission !== "granted") return;
+  const body = [...(message.body ?? "")].slice(0, LINE).join("");
+  // The same tag: a second message of a conversation takes the place of the first.
+  const shown = new Notification(name, { body, tag: message.conversation });
+  shown.addEventListener("click", () => {
+    window.focus();
+    location.assign(`/chat/${message.conversation}/`);
+  });
+}
