@@ -40,7 +40,8 @@ class FileImportList(APIView):
             idempotency_key=idempotency_key(request),
             **given,
         )
-        where = AddressesOutput(addresses_json(announced.addresses)).data
+        addresses = announced.addresses
+        where = AddressesOutput(addresses_json(addresses)).data if addresses else {}
         return accepted(announced.file_import, **where)
 
 

@@ -43,10 +43,10 @@ RUN_IMPORT = signature("playground.tasks.run_import", options={"priority": 9})
 
 @dataclass(frozen=True, kw_only=True)
 class AnnouncedImport:
-    """An import and where its bytes go."""
+    """An import and where its bytes go; None once it takes no more."""
 
     file_import: FileImport
-    addresses: Addresses
+    addresses: Addresses | None
 
 
 def announce_import(
@@ -61,8 +61,8 @@ def announce_import(
 ) -> AnnouncedImport:
     """Announce a file of `size` bytes (`file_format`: zip or json) that the store takes directly.
 
-    Announcing what is still on its way answers the same import. The same key answers the same import.
-    Raises InvalidInput, TooLarge, RateLimited, IdempotencyKeyReused, StorageUnavailable, Conflict.
+    Announcing what is still on its way, or being taken in, answers the same import; so does the same key, for ever.
+    Raises InvalidInput, TooLarge, RateLimited, IdempotencyKeyReused, StorageUnavailable.
     """
     limit = MAX_JSON_IMPORT_BYTES if file_format == FileImport.Format.JSON else MAX_IMPORT_BYTES
     if size > limit:
@@ -70,14 +70,8 @@ def announce_import(
     row = _row(account, size, hash_of("sha256", sha256), file_format, into)
     row.part_hashes = hashes_of_parts(size, part_sha256) if part_sha256 is not None else None
     made = _once(row, idempotency_key)
-    if not made.takes_bytes(timezone.now()):
-        raise Conflict(
-            "This import takes no more bytes.",
-            code="import_closed",
-            data={"id": str(made.pk)},
-            next_step="Look at its state; announce the file again with a new key if it failed.",
-        )
-    return AnnouncedImport(file_import=made, addresses=addresses_of(made))
+    waits = made.takes_bytes(timezone.now())
+    return AnnouncedImport(file_import=made, addresses=addresses_of(made) if waits else None)
 
 
 def hand_over(
@@ -142,9 +136,12 @@ def _find_or_insert(row: FileImport) -> tuple[FileImport, uuid.UUID]:
     User.objects.select_for_update(no_key=True).get(pk=row.account_id)
     now = timezone.now()
     mine = FileImport.objects.of(row.account).open()
-    same = mine.filter(sha256=row.sha256, into=row.into, format=row.format).filter(
-        ~Q(status=FileImport.Status.PENDING) | Q(expires_at__gt=now, part_hashes=row.part_hashes)
-    )
+    same = mine.filter(sha256=row.sha256, into=row.into, format=row.format)
+    if row.status == FileImport.Status.PENDING:
+        same = same.filter(~Q(status=FileImport.Status.PENDING) | Q(expires_at__gt=now, part_hashes=row.part_hashes))
+    else:
+        # Its bytes are here: one that still waits for them elsewhere is another matter.
+        same = same.exclude(status=FileImport.Status.PENDING)
     if (earlier := same.order_by("created_at").last()) is not None:
         return earlier, earlier.pk
     if mine.count() >= MAX_OPEN:

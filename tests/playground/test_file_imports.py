@@ -92,6 +92,31 @@ def test_the_same_file_announced_twice_is_one_import_until_it_is_done(owner_api:
     assert announce_file(owner_api, FILE).json()["id"] != first
 
 
+def test_announced_again_while_it_is_taken_in_it_takes_no_bytes_and_is_the_same(owner_api: APIClient) -> None:
+    queued = send_file(owner_api, FILE)
+    answer = announce_file(owner_api, FILE)
+    assert (answer.status_code, answer.json()["id"], answer.json()["status"]) == (202, queued["id"], "queued")
+    assert "url" not in answer.json()
+    assert "parts" not in answer.json()
+
+
+def test_a_key_answers_its_import_when_that_is_long_done(owner_api: APIClient) -> None:
+    queued = send_file(owner_api, FILE, HTTP_IDEMPOTENCY_KEY="k")
+    work(queued)
+    again = announce_file(owner_api, FILE, HTTP_IDEMPOTENCY_KEY="k").json()
+    assert (again["id"], again["status"]) == (queued["id"], "done")
+    assert "url" not in again
+
+
+def test_a_file_in_a_request_does_not_wait_for_one_that_was_only_announced(owner_api: APIClient) -> None:
+    announced = announce_file(owner_api, FILE, part_sha256=None).json()
+    answer = owner_api.post(f"{PROMPTS}/import", FILE, content_type="application/zip")
+    assert answer.json()["status"] == "queued"
+    assert answer.json()["id"] != announced["id"]
+    work(answer.json())
+    assert state_of(owner_api, answer.json())["status"] == "done"
+
+
 def test_one_key_is_one_import(owner_api: APIClient) -> None:
     post: Any = {"content_type": "application/zip", "HTTP_IDEMPOTENCY_KEY": "k"}
     ids = [owner_api.post(f"{PROMPTS}/import", FILE, **post).json()["id"]]
