@@ -83,6 +83,12 @@ class Edited:
         if request.method == "PUT" and "/staging/" in request.url:
             self.parts.append(urllib.parse.urlsplit(request.url).query.partition("partNumber=")[2][:1])
 
+    def was_saved_and_sent_once(self, api: httpx2.Client, prompt: str, text: bytes) -> None:
+        expect(self.bench.version).to_have_text("v3", timeout=SHOWN_MS)
+        assert read_text(api, prompt, 3) == text
+        assert len(self.announced) == 1
+        assert sorted(self.parts) == ["1", "2", "3"]
+
 
 @pytest.fixture
 def twenty_megabytes(api: httpx2.Client, make_prompt: Make) -> tuple[str, bytes]:
@@ -104,10 +110,7 @@ def test_an_edited_text_of_twenty_megabytes_is_compared_before_it_is_saved_and_s
     expect(page.locator("[data-save-changes]")).to_be_hidden()
     page.keyboard.press("Enter")
     expect(page.locator("#save")).to_be_hidden(timeout=SHOWN_MS)
-    expect(edited.bench.version).to_have_text("v3")
-    assert read_text(api, prompt, 3) == b"X" + data
-    assert len(edited.announced) == 1
-    assert sorted(edited.parts) == ["1", "2", "3"]
+    edited.was_saved_and_sent_once(api, prompt, b"X" + data)
 
 
 def test_a_save_need_not_wait_for_the_difference_and_sends_nothing_twice(
@@ -117,10 +120,7 @@ def test_a_save_need_not_wait_for_the_difference_and_sends_nothing_twice(
     edited = Edited(page, prompt)
     page.keyboard.press("Enter")
     expect(page.locator("#save")).to_be_hidden(timeout=SHOWN_MS)
-    expect(edited.bench.version).to_have_text("v3")
-    assert read_text(api, prompt, 3) == b"X" + data
-    assert len(edited.announced) == 1
-    assert sorted(edited.parts) == ["1", "2", "3"]
+    edited.was_saved_and_sent_once(api, prompt, b"X" + data)
 
 
 def test_what_was_sent_for_a_dialog_that_was_closed_serves_the_next_one(
@@ -133,9 +133,7 @@ def test_what_was_sent_for_a_dialog_that_was_closed_serves_the_next_one(
     page.keyboard.press("Control+s")
     expect(page.locator("[data-save-diff] ins")).to_contain_text("X", timeout=SHOWN_MS)
     page.keyboard.press("Enter")
-    expect(edited.bench.version).to_have_text("v3", timeout=SHOWN_MS)
-    assert read_text(api, prompt, 3) == b"X" + data
-    assert len(edited.announced) == 1
+    edited.was_saved_and_sent_once(api, prompt, b"X" + data)
 
 
 def test_without_a_connection_the_words_stay_and_it_is_said_why_there_is_no_difference(
