@@ -1,3 +1,6 @@
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
 import pytest
 
 from inference_backend.settings import Settings, SettingsError
@@ -36,3 +39,29 @@ def test_secrets_are_not_shown() -> None:
         | {"INFERENCE_ENGINE_API_KEY": "s3cret", "REDIS_URL": "redis://:s3cret@x", "INFERENCE_SERVICE_KEY": "s3cret"}
     )
     assert "s3cret" not in repr(settings)
+
+
+class Watched(Mapping[str, str]):
+    """Remembers what it was asked for."""
+
+    def __init__(self, values: dict[str, str]) -> None:
+        self._values = values
+        self.asked: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def test_every_variable_is_explained_to_the_operator() -> None:
+    environment = Watched(MINIMUM)
+    Settings.from_environment(environment)
+    assert len(environment.asked) > 15
+    text = (Path(__file__).parents[2] / "docs" / "inference-configuration.md").read_text()
+    assert {name for name in environment.asked if f"`{name}`" not in text} == set()
