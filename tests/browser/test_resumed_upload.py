@@ -225,19 +225,27 @@ def test_a_part_that_is_refused_twice_by_the_network_waits_and_goes_on(
     assert (sent.began, sent.arrived) == ([1, 2, 2, 2, 3], [1, 2, 3])
 
 
-def test_a_cancelled_file_leaves_the_text_and_can_be_sent_again(
-    page: Page, make_prompt: Callable[..., str], file: Path, slow: CDPSession
+def test_a_cancelled_file_leaves_the_text_and_nothing_on_the_server_and_can_be_sent_again(
+    page: Page, make_prompt: Callable[..., str], file: Path, slow: CDPSession, live_stack: Instance
 ) -> None:
     bench = Workbench(page).open(make_prompt("before", system="as it was"))
     sent = Sent(page)
-    card = attach(page, file)
+    with page.expect_response(lambda answer: answer.url.endswith("/uploads")) as announced:
+        card = attach(page, file)
+    upload = announced.value.json()["id"]
     wait_for(page, card, 0.4)
-    card.get_by_role("button", name="Cancel").click()
+    assert len(unfinished(live_stack, bench.prompt_id)) == 1
+    with page.expect_response(lambda answer: answer.request.method == "DELETE") as ended:
+        card.get_by_role("button", name="Cancel").click()
+    assert (ended.value.status, ended.value.url.rpartition("/")[2]) == (204, upload)
     expect(bench.system).to_have_text("as it was")
+    state = page.request.get(f"/api/v1/uploads/{upload}").json()
+    assert (state["status"], state["error"]["code"]) == ("failed", "cancelled")
+    assert unfinished(live_stack, bench.prompt_id) == []
     slow.send("Network.emulateNetworkConditions", {**SLOW, "uploadThroughput": -1})
     card = attach(page, file)
     expect(card).to_contain_text(re.compile(r"24 MB · \d"), timeout=LOADED_MS)
-    assert sorted(sent.arrived) == [1, 2, 3]
+    assert sent.arrived[-3:] == [1, 2, 3]
 
 
 def unfinished(live_stack: Instance, prompt: str) -> list[str]:
