@@ -35,7 +35,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     write_key(keys, UNSCOPED_KEY, "account-7 free data")
     engine = ScriptedEngine(scripts=scripted_cases.SCRIPTS)
     engine.start()
-    with running_backend(impatient(engine, INFERENCE_KEY_FILE=keys)) as address:
+    # Three SDKs, the service and the engine share two cores here: patience that nobody exceeds by being slow.
+    patience = {
+        "INFERENCE_FIRST_TOKEN_TIMEOUT_S": 4,
+        "INFERENCE_TOKEN_GAP_TIMEOUT_S": 2,
+        "INFERENCE_TOTAL_TIMEOUT_S": 20,
+    }
+    with running_backend(impatient(engine, INFERENCE_KEY_FILE=keys, **patience)) as address:
         yield address
     engine.stop()
 
