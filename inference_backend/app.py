@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 
 from starlette.applications import Starlette
@@ -24,6 +25,8 @@ from inference_backend.settings import Settings
 from inference_backend.status.history import History
 from inference_backend.status.page import StatusPage
 
+logger = logging.getLogger(__name__)
+
 
 def build_app(settings: Settings) -> Starlette:
     """Raises SettingsError."""
@@ -33,6 +36,8 @@ def build_app(settings: Settings) -> Starlette:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         watcher = asyncio.create_task(service.watch())
         sampler = asyncio.create_task(history.watch())
+        for task in (watcher, sampler):
+            task.add_done_callback(_tell_if_it_broke)
         service.embeddings.start()
         try:
             yield
@@ -62,6 +67,12 @@ def build_app(settings: Settings) -> Starlette:
     )
     app.state.service = service
     return app
+
+
+def _tell_if_it_broke(task: "asyncio.Task[None]") -> None:
+    """Requests go on without upkeep, for a while: nobody would notice."""
+    if not task.cancelled() and (error := task.exception()):
+        logger.critical("upkeep has ended; restart this process", exc_info=error)
 
 
 async def _pass_on(_: Request, error: Exception) -> Response:

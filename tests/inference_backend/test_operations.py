@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from inference_backend.status.history import History
 from tests.inference_backend.conftest import settings_for
 from tests.inference_backend.running import SERVICE_KEY, ServiceProcess, answers, running_backend, wait_until
 from tests.inference_backend.scripted_engine import MODEL, Hang, ScriptedEngine, frame, text
@@ -137,3 +138,15 @@ def test_beyond_the_limit_of_requests_in_flight_the_answer_is_529(engine: Script
         wait_until(lambda: "inference_in_flight 0.0" in httpx2.get(f"{address}/metrics", trust_env=False).text)
         for _ in range(3):
             assert httpx2.post(f"{address}/v1/messages", json=GOOD, headers=HEADERS, trust_env=False).status_code == 200
+
+
+def test_an_end_of_the_upkeep_is_told(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(_: History) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(History, "watch", broken)
+    with running_backend(settings_for(engine.url, INFERENCE_ENGINE_MODEL=MODEL)) as address:
+        wait_until(lambda: any("upkeep has ended" in record.message for record in caplog.records))
+        assert answers(f"{address}/readyz")
