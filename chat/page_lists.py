@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db import connection
 from django.db.models import F, Q
 
@@ -145,7 +144,7 @@ def history_page(person: User, conversation: Conversation, *, before: int | None
         asked = asked.filter(seq__lt=before)
     found = list(asked.newest_first()[: MESSAGES + 1])
     older = found[MESSAGES - 1].seq if len(found) > MESSAGES else 0
-    return History(messages=[_told(each) for each in reversed(found[:MESSAGES])], older=older)
+    return History(messages=[Told.of(each) for each in reversed(found[:MESSAGES])], older=older)
 
 
 def place_of(person: User, conversation: Conversation) -> Place:
@@ -163,10 +162,8 @@ def place_of(person: User, conversation: Conversation) -> Place:
 
 def search_messages(person: User, asked: str) -> list[Hit]:
     """The newest FOUND messages of this person's conversations with these words in them."""
-    query = SearchQuery(asked, config="simple", search_type="websearch")
-    words = SearchVector("body", config="simple")
-    hits = Message.objects.visible_to(person).annotate(words=words).filter(words=query, deleted_at=None)
-    found = list(hits.select_related("conversation").order_by("-created_at", "-pk")[:FOUND])
+    mine = Message.objects.visible_to(person).select_related("conversation")
+    found, _ = mine.search_page(asked, after=None, limit=FOUND)
     peers = User.objects.in_bulk({each.conversation.peer_of(person) for each in found})
     return [
         Hit(message=each, peer=peers[each.conversation.peer_of(person)], excerpt=_excerpt(each.body or "", asked))
@@ -180,23 +177,6 @@ def _excerpt(body: str, asked: str) -> str:
     places = [lowered.find(word.strip('"-').lower()) for word in asked.split()]
     first = max(0, min((place for place in places if place >= 0), default=0) - EXCERPT // 4)
     return ("…" if first else "") + body[first : first + EXCERPT] + ("…" if len(body) > first + EXCERPT else "")
-
-
-def _told(message: Message) -> Told:
-    return Told(
-        id=message.pk,
-        conversation=message.conversation_id,
-        seq=message.seq,
-        sender=message.sender_id,
-        client_msg_id=message.client_msg_id,
-        body=message.body,
-        reference_kind=message.reference_kind,
-        reference_id=message.reference_id,
-        version=message.version,
-        created_at=message.created_at,
-        edited_at=message.edited_at,
-        deleted_at=message.deleted_at,
-    )
 
 
 def _read_cursor(cursor: str) -> tuple[dt.datetime, uuid.UUID]:

@@ -1,4 +1,5 @@
-/* What every page has: theme, toasts, dialogs, keys, times, copying, forms. */
+/* What every page has: theme, toasts, dialogs, keys, times, copying, forms, what is unread. */
+import { bindUnread } from "./chat/unread.js";
 import { bindCopy } from "./copy.js";
 import { bindDialogs, openDialog } from "./dialog.js";
 import { bindForms } from "./forms.js";
@@ -15,6 +16,7 @@ bindTimes();
 bindCopy();
 bindForms();
 bindList();
+bindUnread();
 
 const search = document.querySelector("[data-search]");
 if (search instanceof HTMLInputElement) bindKey("slash", "Search", () => search.select());

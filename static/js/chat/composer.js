@@ -20,7 +20,7 @@ export function problemWith(text) {
 export class Composer {
   /**
    * @param {string} conversation
-   * @param {{onSend: (text: string) => void, onEdit: (message: Message, text: string) => Promise<void>, onTyping: () => void, lastOwn: () => Message | undefined}} hooks
+   * @param {{onSend: (text: string) => void | Promise<void>, onEdit: (message: Message, text: string) => Promise<void>, onTyping: () => void, lastOwn: () => Message | undefined}} hooks
    */
   constructor(conversation, hooks) {
     this.conversation = conversation;
@@ -94,7 +94,7 @@ export class Composer {
     // Emptied before anything else happens: a second click finds nothing to send.
     this.#set("");
     keepDraft(this.conversation, "");
-    this.hooks.onSend(text);
+    void this.hooks.onSend(text);
     this.text.focus();
   }
 

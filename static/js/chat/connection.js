@@ -10,6 +10,7 @@ import { isFinal, STABLE_MS, waitBefore } from "./backoff.js";
 const PROTOCOL = 1;
 const PING_MS = 25_000;
 const SILENT_MS = 35_000;
+const OFFLINE_MS = 30_000;
 const SIGNED_OUT = 4401;
 const REPLACED = 4409;
 /** Of ours: the stream has a hole, or the server is silent. */
@@ -118,7 +119,13 @@ export class Connection {
     const wait = code === LEAVES && this.attempt === 0 ? 0 : waitBefore(this.attempt, code);
     this.attempt += 1;
     this.#become("waiting");
-    this.timer = setTimeout(() => this.open(), wait);
+    this.timer = setTimeout(() => this.#retry(), wait);
+  }
+
+  /* Without a network an attempt can only fail; the browser says when it is back. Some say so wrongly, hence the poll. */
+  #retry() {
+    if (navigator.onLine) this.open();
+    else this.timer = setTimeout(() => this.open(), OFFLINE_MS);
   }
 
   #hurry() {
@@ -131,7 +138,8 @@ export class Connection {
     clearTimeout(this.pinging);
     const socket = this.socket;
     this.socket = null;
-    socket?.close(1000);
+    // The browser itself gives up an attempt; closed by us it would complain.
+    if (socket?.readyState === WebSocket.OPEN) socket.close(1000);
   }
 
   /** @param {State} state */

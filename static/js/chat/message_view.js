@@ -57,7 +57,7 @@ export function messageRow(message, { own, name, mark, cards }) {
     icon("ellipsis"),
   );
   const row = el("li", { class: `message${own ? " is-own" : ""}`, "data-message": message.id }, el("span", { class: "visually-hidden" }, own ? "You" : name), bubble);
-  if (!message.deleted) row.append(tools);
+  if (!message.deleted) meta.append(tools);
   row.append(meta);
   return row;
 }

@@ -16,6 +16,7 @@ export class StateBar {
   /** @param {State} state */
   show(state) {
     clearTimeout(this.timer);
+    document.documentElement.dataset.chat = state;
     if (state === "live") this.bar.replaceChildren();
     else if (state === "connecting" || state === "waiting") this.timer = setTimeout(() => this.#reconnecting(), SAY_AFTER_MS);
     else this.#stopped(state);

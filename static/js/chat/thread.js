@@ -1,5 +1,5 @@
 /* The open conversation: messages and what waits, in order, with the days between; it keeps its place when it grows. */
-import { callText } from "../api.js";
+import { call } from "../api.js";
 import { el, one } from "../dom.js";
 import { toastError } from "../toast.js";
 import { dayOf, dayWords } from "./days.js";
@@ -76,6 +76,8 @@ export class Thread {
    * @returns {"new" | "changed" | "known"}
    */
   put(message) {
+    // An earlier part of the history ends before the newest: what is new would stand behind a hole.
+    if (this.page.before && message.seq >= this.page.before) return "known";
     const verdict = this.messages.put(message);
     if (verdict === "known") return verdict;
     const own = message.sender === this.page.me;
@@ -101,12 +103,18 @@ export class Thread {
     }
   }
 
-  /** Reads the page before the first message, as the page without scripts would. */
+  /** Reads the page of the history before the first message. */
   async fetchOlder() {
     if (this.fetching || !this.older) return;
     this.fetching = true;
     try {
-      this.#take(await this.#fetch(`?before=${this.older}`));
+      const { results, next } = await call(`${this.#address}/messages?before=${this.older}`);
+      this.older = next ? results.at(-1).seq : 0;
+      const before = this.scroller.scrollHeight;
+      const top = this.scroller.scrollTop;
+      for (const message of results) this.messages.put(message);
+      this.draw();
+      this.scroller.scrollTop = top + this.scroller.scrollHeight - before;
     } catch (error) {
       toastError(error);
     }
@@ -115,26 +123,13 @@ export class Thread {
 
   /** What the events no longer tell is in the history. */
   async refresh() {
-    const page = await this.#fetch("").catch(() => null);
-    for (const message of page?.messages ?? []) this.put(message);
-    if (page) this.mark({ delivered_upto: page.peerDeliveredSeq, read_upto: page.peerReadSeq });
+    const [history, place] = await Promise.all([call(`${this.#address}/messages?limit=100`), call(this.#address)]);
+    for (const message of history.results.reverse()) this.put(message);
+    this.mark({ delivered_upto: place.peer_delivered_seq, read_upto: place.peer_read_seq });
   }
 
-  /** @param {string} query @returns {Promise<Page>} */
-  async #fetch(query) {
-    const text = await callText(`/chat/${this.page.conversation}/${query}`);
-    const data = new DOMParser().parseFromString(text, "text/html").getElementById("page");
-    return JSON.parse(data?.textContent ?? "null");
-  }
-
-  /** @param {Page} page */
-  #take(page) {
-    this.older = page.older;
-    const before = this.scroller.scrollHeight;
-    const top = this.scroller.scrollTop;
-    for (const message of page.messages) this.messages.put(message);
-    this.draw();
-    this.scroller.scrollTop = top + this.scroller.scrollHeight - before;
+  get #address() {
+    return `chat/conversations/${this.page.conversation}`;
   }
 
   /** @param {() => void} change @param {boolean} follow whether to go to the end in any case */

@@ -1,6 +1,7 @@
 /* The pages of chat: the list everywhere, and the open conversation where there is one. */
 import { one, pageData } from "../dom.js";
 import { bindKey } from "../keys.js";
+import { toastError } from "../toast.js";
 import { ChatClient } from "../chat/client.js";
 import { Composer } from "../chat/composer.js";
 import { ConversationList } from "../chat/conversation_list.js";
@@ -35,6 +36,11 @@ function markRead() {
   list.clearUnread(page.conversation);
 }
 
+/** Somebody who reads or types is here, and need not wait for the next ping to be shown so. @param {string} conversation */
+function askWhetherHere(conversation) {
+  if (isOpen(conversation) && !peer?.known?.online) client.connection.ping();
+}
+
 /** @param {Message} message @param {string} kind */
 function onMessage(message, kind) {
   const fresh = !thread || !isOpen(message.conversation) ? "new" : thread.put(message);
@@ -64,7 +70,7 @@ const client = new ChatClient(me, {
   onDrained: () => {
     counted = true;
   },
-  onReset: () => void thread?.refresh(),
+  onReset: () => void thread?.refresh().catch(toastError),
   onMessage,
   onSent: ({ message, seq, created_at }, waiting) => {
     if (!waiting) return;
@@ -72,8 +78,14 @@ const client = new ChatClient(me, {
     onMessage({ id: message, conversation, seq, sender: me, client_msg_id: id, body, reference: null, version: 1, created_at, edited_at: null, deleted: false }, "own");
   },
   onWaiting: (waiting, gone) => isOpen(waiting.conversation) && thread?.wait(waiting, gone),
-  onReceipt: (receipt) => isOpen(receipt.conversation) && thread?.mark(/** @type {any} */ (receipt)),
-  onTyping: ({ conversation }) => isOpen(conversation) && peer?.typing(),
+  onReceipt: (receipt) => {
+    if (isOpen(receipt.conversation)) thread?.mark(/** @type {any} */ (receipt));
+    askWhetherHere(receipt.conversation);
+  },
+  onTyping: ({ conversation }) => {
+    if (isOpen(conversation)) peer?.typing();
+    askWhetherHere(conversation);
+  },
   onPresence: (people) => {
     list.showPresence(people);
     const shown = people.find(({ id }) => id === page?.peer.id);
@@ -86,7 +98,11 @@ const composer = page && thread && openConversation(page, thread);
 /** @param {Page} open @param {Thread} shown */
 function openConversation(open, shown) {
   const writing = new Composer(open.conversation, {
-    onSend: (text) => void client.say(open.conversation, text),
+    onSend: async (text) => {
+      await client.say(open.conversation, text);
+      // An earlier part of the history has no place for it; it is kept, and goes out from the page of the newest.
+      if (open.before) location.assign(`/chat/${open.conversation}/`);
+    },
     onEdit: async (message, text) => void (await client.edit(message.id, text)),
     onTyping: () => client.typing(open.conversation),
     lastOwn: () => shown.messages.ordered.findLast((message) => canEdit(message, me)),
