@@ -266,6 +266,23 @@ def test_a_second_tab_takes_over_and_the_first_says_so_and_can_take_it_back(
     hers.text.fill("")
 
 
+def test_signing_out_in_another_tab_ends_the_socket_and_keeps_what_was_written(
+    chromium: Browser, live_stack: Instance, meet: Meet, ben: Person, word: str
+) -> None:
+    account = sign_up(chromium, live_stack, "cleo")
+    cleo = meet(account)
+    conversation = start_conversation(cleo, ben)
+    chat = ChatPage(cleo.context.new_page()).open(conversation)
+    chat.text.fill(f"unsent {word}")
+    other = cleo.context.new_page()
+    other.goto("/accounts/logout/")
+    other.get_by_role("button", name="Sign out").click()
+    expect(chat.state).to_contain_text("You are signed out")
+    expect(chat.text).to_be_disabled()
+    expect(chat.text).to_have_value(f"unsent {word}")
+    account[2].close()
+
+
 def test_two_tabs_do_not_fight(
     hers: ChatPage, meet: Meet, accounts: tuple[Account, Account], conversation: str
 ) -> None:

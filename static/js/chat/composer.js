@@ -37,6 +37,7 @@ export class Composer {
     // What a form without scripts could not send is newer than the draft.
     if (!this.text.value) this.text.value = readDraft(conversation);
     this.#bind();
+    if (!this.byTouch) this.text.focus({ preventScroll: true });
   }
 
   #bind() {
@@ -60,6 +61,9 @@ export class Composer {
     } else if (event.key === "Escape" && this.edited && !event.isComposing) {
       event.preventDefault();
       this.#endEdit();
+    } else if (event.key === "Escape" && !event.isComposing) {
+      // Out of the field, the single keys of the page work.
+      this.text.blur();
     } else if (event.key === "ArrowUp" && !this.text.value && !this.edited) {
       const last = this.hooks.lastOwn();
       if (!last) return;

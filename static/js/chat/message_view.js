@@ -71,11 +71,10 @@ export function waitingRow(waiting) {
   if (failed) {
     const button = (/** @type {string} */ action, /** @type {string} */ words) =>
       el("button", { class: "button button-small", type: "button", "data-waiting-action": action }, words);
-    meta.append(el("span", { class: "is-bad" }, `Not sent. ${waiting.problem}`), button("retry", "Try again"), button("edit", "Edit"), button("discard", "Discard"));
+    meta.append(markElement("failed"), el("span", { class: "is-bad" }, `Not sent. ${waiting.problem}`), button("retry", "Try again"), button("edit", "Edit"), button("discard", "Discard"));
   } else {
-    meta.append(timeOf(waiting.at));
+    meta.append(timeOf(waiting.at), markElement("sending"));
   }
-  meta.append(markElement(failed ? "failed" : "sending"));
   const state = failed ? "is-failed" : "is-pending";
   return el("li", { class: `message is-own ${state}`, "data-waiting": waiting.id }, el("span", { class: "visually-hidden" }, "You"), bubble, meta);
 }

@@ -19,6 +19,12 @@ export class PeerState {
     if (this.timer === undefined) this.#draw();
   }
 
+  /** Without a connection nobody knows. */
+  forget() {
+    this.known = null;
+    this.stopTyping();
+  }
+
   typing() {
     clearTimeout(this.timer);
     this.line.replaceChildren("typing…");

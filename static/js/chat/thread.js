@@ -107,6 +107,8 @@ export class Thread {
   async fetchOlder() {
     if (this.fetching || !this.older) return;
     this.fetching = true;
+    // What came before is not news: nothing of it is read out.
+    this.scroller.setAttribute("aria-busy", "true");
     try {
       const { results, next } = await call(`${this.#address}/messages?before=${this.older}`);
       this.older = next ? results.at(-1).seq : 0;
@@ -118,6 +120,7 @@ export class Thread {
     } catch (error) {
       toastError(error);
     }
+    this.scroller.removeAttribute("aria-busy");
     this.fetching = false;
   }
 

@@ -9,6 +9,7 @@ import { canEdit, MessageActions } from "../chat/message_actions.js";
 import { bindNotifications, notify } from "../chat/notifications.js";
 import { PeerState } from "../chat/peer_state.js";
 import { StateBar } from "../chat/state_bar.js";
+import { place } from "../library/row_menu.js";
 import { Thread } from "../chat/thread.js";
 
 /** @typedef {import("../chat/messages.js").Message} Message */
@@ -60,6 +61,7 @@ const client = new ChatClient(me, {
   peers: () => [...new Set([...(page ? [page.peer.id] : []), ...list.peers()])].slice(0, 50),
   onState: (state) => {
     bar.show(state);
+    if (state !== "live") peer?.forget();
     composer?.allow(state !== "replaced" && state !== "signed-out");
   },
   onUnread: (unread) => {
@@ -118,6 +120,8 @@ function openConversation(open, shown) {
     if (action === "edit") writing.bring(waiting.body);
     if (action === "edit" || action === "discard") void client.outbox.discard(id);
   });
+  const menu = one("[data-chat-menu]", document, HTMLElement);
+  menu.addEventListener("toggle", () => place(menu, one("[data-chat-menu-button]", document, HTMLElement)));
   for (const event of ["focus", "scroll"]) (event === "focus" ? window : shown.scroller).addEventListener(event, markRead);
   document.addEventListener("visibilitychange", markRead);
   bindKey("m", "Write a message", () => writing.text.focus());
