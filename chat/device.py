@@ -167,6 +167,7 @@ class Device:
                     await self._close(self._ending.value)
                     return
         except TimeoutError:
+            # The code goes out if the client ever reads again; if not, the server's own ping ends the connection.
             self.end(Close.SLOW)
             await self._close(Close.SLOW.value)
         except Exception as error:  # noqa: BLE001  # the socket is gone under our hands: each server says so in its way

@@ -55,6 +55,12 @@ class Buckets:
             self._buckets.move_to_end(key)
             return bucket.take(now_s)
 
+    def widen(self, *, capacity: float) -> None:
+        """Another capacity from now on, for everybody."""
+        with self._lock:
+            self._capacity = capacity
+            self._buckets.clear()
+
     def forget(self) -> None:
         """Every bucket is full again."""
         with self._lock:

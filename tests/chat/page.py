@@ -86,6 +86,7 @@ class Page:
     sent: dict[str, Frame] = field(default_factory=dict)
     failed: list[Frame] = field(default_factory=list)
     final_code: int | None = None
+    codes: list[int] = field(default_factory=list)
     connections: int = 0
     trusts_the_bus: bool = False
     pause_s: float = 0.3
@@ -107,6 +108,7 @@ class Page:
                     await self._talk(socket)
             except GONE:
                 code = self.socket.close_code if self.socket else None
+                self.codes += [code] if code is not None else []
                 if code is not None and 4400 <= code < 4500 and code != 4408:
                     self.final_code = code
             await asyncio.sleep(random.uniform(0, self.pause_s))

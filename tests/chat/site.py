@@ -21,6 +21,8 @@ from tests.celery_worker import environment
 from tests.people import SIGN_IN_BACKEND
 
 START_WITHIN_S = 60
+#: How its connections are called in pg_stat_activity.
+APPLICATION = "chat-site"
 
 
 class Site:
@@ -49,7 +51,12 @@ class Site:
                 [*command, "--ws", "websockets-sansio", "--no-access-log", "--timeout-graceful-shutdown", "2"],
                 cwd=settings.BASE_DIR,
                 env=environment()
-                | {"REDIS_URL": self._redis_url, "PUBLIC_URL": self.origin, "ALLOWED_HOSTS": "127.0.0.1"},
+                | {
+                    "REDIS_URL": self._redis_url,
+                    "PUBLIC_URL": self.origin,
+                    "ALLOWED_HOSTS": "127.0.0.1",
+                    "PGAPPNAME": APPLICATION,
+                },
                 stdout=file,
                 stderr=file,
                 start_new_session=True,
