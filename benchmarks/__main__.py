@@ -7,7 +7,7 @@ import sys
 
 from benchmarks import thin_path
 
-ON_THROWN_AWAY_SERVICES = ("benchmarks.many_versions", "benchmarks.version_store")
+ON_THROWN_AWAY_SERVICES = ("benchmarks.many_versions", "benchmarks.version_store", "benchmarks.chat_delivery")
 WITHOUT_SERVICES = ("benchmarks.scheduler_cost",)
 
 
