@@ -89,7 +89,7 @@ def give_up_on_stalled(send: Send, seconds: float) -> Send:
 async def run_while_connected(receive: Receive, work: Coroutine[Any, Any, None]) -> None:
     """Runs `work`, and cancels it as soon as the caller leaves. Raises ClientGoneError then."""
     task = asyncio.create_task(work)
-    watcher = asyncio.create_task(_wait_for_disconnect(receive))
+    watcher = asyncio.create_task(wait_for_disconnect(receive))
     try:
         await asyncio.wait({task, watcher}, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
@@ -102,7 +102,8 @@ async def run_while_connected(receive: Receive, work: Coroutine[Any, Any, None])
         await asyncio.gather(task, watcher, return_exceptions=True)
 
 
-async def _wait_for_disconnect(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Until the caller leaves; whatever it still sends is dropped."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

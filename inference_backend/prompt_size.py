@@ -1,11 +1,11 @@
 """How many tokens a request takes: bounds from its bytes, and the engine's own count where that is not enough."""
 
-import asyncio
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from inference_backend.engines.protocol import GenerationRequest
+from inference_backend.engines.time_limit import within
 from inference_backend.errors import (
     EngineConnectionError,
     EngineCutError,
@@ -94,12 +94,9 @@ class PromptSize:
         raise EngineUnavailableError("The engine cannot be reached; try again shortly.")
 
     async def _count_on(self, replica: Replica) -> int:
-        try:
-            async with asyncio.timeout(min(COUNT_TIMEOUT_S, self._model.timeouts.first_token_s)):
-                with replica.in_use(_nobody_waits):
-                    return await replica.engine.count_tokens(self._request)
-        except TimeoutError as error:
-            raise EngineTimeoutError("The engine did not count the prompt in time.") from error
+        with replica.in_use(_nobody_waits):
+            seconds = min(COUNT_TIMEOUT_S, self._model.timeouts.first_token_s)
+            return await within(seconds, replica.engine.count_tokens(self._request))
 
 
 def _nobody_waits() -> None:

@@ -7,7 +7,13 @@ from functools import partial
 
 from starlette.types import Receive, Scope, Send
 
-from inference_backend.connection import ClientGoneError, apart_if_large, read_body, read_headers
+from inference_backend.connection import (
+    ClientGoneError,
+    apart_if_large,
+    read_body,
+    read_headers,
+    wait_for_disconnect,
+)
 from inference_backend.dialect.embeddings import embeddings_body, parse_embeddings_request
 from inference_backend.embeddings.models import EmbeddingModel
 from inference_backend.engines.embedding import Embedding
@@ -68,7 +74,7 @@ async def _wait(submission: Submission[str, Embedding], receive: Receive) -> Seq
 
     One task that watches, and none for the work itself: at thousands of requests a second each one shows.
     """
-    watcher = asyncio.create_task(_wait_for_disconnect(receive))
+    watcher = asyncio.create_task(wait_for_disconnect(receive))
     watcher.add_done_callback(lambda _: submission.withdraw())
     try:
         return await submission.results()
@@ -78,8 +84,3 @@ async def _wait(submission: Submission[str, Embedding], receive: Receive) -> Seq
         raise ClientGoneError from None
     finally:
         watcher.cancel()
-
-
-async def _wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

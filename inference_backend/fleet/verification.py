@@ -6,16 +6,13 @@ what the operator's configuration says. So beyond it the answer to one question,
 one; where none is known, all replicas of one version must give the answer of the first of them.
 """
 
-import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TypeVar
 
 from inference_backend.engines.protocol import Engine, GenerationRequest, ServedModel, TextDelta, Turn
-from inference_backend.errors import EngineFailedError, EngineTimeoutError
-
-Answer = TypeVar("Answer")
+from inference_backend.engines.time_limit import within
+from inference_backend.errors import EngineFailedError
 
 HEALTH_TIMEOUT_S = 5.0
 GOLDEN_TIMEOUT_S = 60.0
@@ -37,12 +34,12 @@ class Evidence:
 
 async def check_health(engine: Engine) -> None:
     """Raises EngineError."""
-    await _within(HEALTH_TIMEOUT_S, engine.check_health())
+    await within(HEALTH_TIMEOUT_S, engine.check_health())
 
 
 async def ask_what_is_served(engine: Engine, configured_digest: str | None) -> tuple[ServedModel, str]:
     """(what is served, its version). Raises EngineError, also where the engine states another version."""
-    served = await _within(HEALTH_TIMEOUT_S, engine.describe())
+    served = await within(HEALTH_TIMEOUT_S, engine.describe())
     if served.digest and configured_digest and served.digest != configured_digest:
         raise EngineFailedError(f"The engine serves version {served.digest}, not {configured_digest}.")
     return served, served.digest or configured_digest or UNNAMED
@@ -50,7 +47,7 @@ async def ask_what_is_served(engine: Engine, configured_digest: str | None) -> t
 
 async def ask_golden_question(engine: Engine) -> str:
     """Raises EngineError, also for an answer without words."""
-    said = await _within(GOLDEN_TIMEOUT_S, _speak(engine))
+    said = await within(GOLDEN_TIMEOUT_S, _speak(engine))
     if not said:
         raise EngineFailedError("The engine gave an empty answer to a simple question.")
     return said
@@ -77,11 +74,3 @@ async def _speak(engine: Engine) -> str:
             if isinstance(event, TextDelta):
                 said += event.text
     return said.strip()
-
-
-async def _within(seconds: float, work: Awaitable[Answer]) -> Answer:
-    try:
-        async with asyncio.timeout(seconds):
-            return await work
-    except TimeoutError as error:
-        raise EngineTimeoutError("The engine did not answer in time.") from error

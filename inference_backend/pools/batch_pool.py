@@ -5,16 +5,16 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Generic, TypeVar
 
+from inference_backend.engines.time_limit import within
 from inference_backend.errors import (
     BackendError,
     DeadlineExceededError,
     EngineProtocolError,
     EngineRefusedError,
-    EngineTimeoutError,
     EngineUnavailableError,
     InputFailedError,
     OverloadedError,
@@ -295,7 +295,7 @@ class BatchPool(Generic[Input, Output]):
         delay_s = FIRST_PROBE_DELAY_S
         while True:
             try:
-                await _within(PROBE_S, worker.probe())
+                await within(PROBE_S, worker.probe())
             except Exception as error:  # noqa: BLE001 - whatever a probe raises, it is not to be the last
                 logger.info("worker is not well", extra={"pool": self.name, "worker": name, "reason": _kind(error)})
                 await asyncio.sleep(delay_s)
@@ -321,7 +321,7 @@ class BatchPool(Generic[Input, Output]):
             renew()
             try:
                 self._expire(part)
-                await _within(self._watchdog_s, self._ask(worker, part))
+                await within(self._watchdog_s, self._ask(worker, part))
             except Exception as error:  # noqa: BLE001 - as in a call: whatever a worker raises, the part failed
                 if (ticket := search.failed()) is not None:
                     ticket.settle(error if isinstance(error, EngineRefusedError) else _blame(error))
@@ -339,14 +339,6 @@ class BatchPool(Generic[Input, Output]):
     def _note(self, items: Sequence[object], seconds: float, outcome: str) -> None:
         if self._on_call:
             self._on_call(len(items), seconds, outcome)
-
-
-async def _within(seconds: float, work: Awaitable[None]) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await work
-    except TimeoutError as error:
-        raise EngineTimeoutError("The call did not end in time.") from error
 
 
 def _blame(error: Exception) -> InputFailedError:

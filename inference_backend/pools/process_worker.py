@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from inference_backend.errors import EngineConnectionError, EngineFailedError, EngineProtocolError, EngineTimeoutError
+from inference_backend.engines.time_limit import within
+from inference_backend.errors import EngineConnectionError, EngineFailedError, EngineProtocolError
 from inference_backend.pools.worker_process import LARGEST_MESSAGE_BYTES, LENGTH, pack
 
 Input = TypeVar("Input")
@@ -61,11 +62,7 @@ class ProcessWorker(Generic[Input, Output]):
         return [self._read(one) for one in answer]
 
     async def probe(self) -> None:
-        try:
-            async with asyncio.timeout(START_TIMEOUT_S + PROBE_TIMEOUT_S):
-                await self.call([self._golden])
-        except TimeoutError as error:
-            raise EngineTimeoutError("The process of the worker is silent.") from error
+        await within(START_TIMEOUT_S + PROBE_TIMEOUT_S, self.call([self._golden]))
 
     async def aclose(self) -> None:
         self._kill()

@@ -7,7 +7,8 @@ from typing import Any
 
 from inference_backend.engines.chat_completions import ChatCompletionsEngine
 from inference_backend.engines.protocol import GenerationRequest, TextDelta, Turn
-from inference_backend.errors import EngineError, EngineProtocolError, EngineTimeoutError
+from inference_backend.engines.time_limit import within
+from inference_backend.errors import EngineError, EngineProtocolError
 from inference_backend.pools.process_worker import ProcessWorker
 from inference_backend.safety.finding import Passage, Scores
 
@@ -47,11 +48,7 @@ class LlamaGuard:
         return await asyncio.gather(*(self._judge(item) for item in items))
 
     async def probe(self) -> None:
-        try:
-            async with asyncio.timeout(PROBE_S):
-                answer = await self._judge(GOLDEN)
-        except TimeoutError as error:
-            raise EngineTimeoutError("The classifier is silent.") from error
+        answer = await within(PROBE_S, self._judge(GOLDEN))
         if isinstance(answer, Exception):
             raise answer
 

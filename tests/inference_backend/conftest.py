@@ -1,22 +1,39 @@
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import anthropic
 import pytest
 
 from inference_backend.settings import Settings
+from inference_backend.store import SharedStore
 from tests.inference_backend.running import (
     EMBEDDED_MODEL,
     SERVICE_KEY,
     EmbeddedEngine,
+    ServiceProcess,
     answers,
     free_port,
     running_backend,
     wait_until,
 )
 from tests.inference_backend.scripted_engine import MODEL, ScriptedEngine
+
+
+def start_service(engine: ScriptedEngine, log: Path, **variables: str) -> ServiceProcess:
+    """A process in front of the engine, ready."""
+    process = ServiceProcess(
+        log,
+        {
+            "INFERENCE_ENGINE_URL": engine.url,
+            "INFERENCE_ENGINE_MODEL": MODEL,
+            "INFERENCE_SERVICE_KEY": SERVICE_KEY,
+            **variables,
+        },
+    )
+    wait_until(lambda: answers(f"{process.address}/readyz"))
+    return process
 
 
 def settings_for(engine_url: str, **changes: object) -> Settings:
@@ -34,6 +51,13 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.start()
     yield server.url
     server.stop()
+
+
+@pytest.fixture
+async def store(redis_url: str) -> AsyncIterator[SharedStore]:
+    connected = SharedStore(redis_url)
+    yield connected
+    await connected.aclose()
 
 
 class RedisServer:

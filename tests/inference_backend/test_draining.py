@@ -9,11 +9,11 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.inference_backend.conftest import start_service
 from tests.inference_backend.limited import BODY, headers_of
-from tests.inference_backend.running import SERVICE_KEY, ServiceProcess, answers, wait_until
+from tests.inference_backend.running import ServiceProcess, wait_until
 from tests.inference_backend.scripted_engine import (
     DONE,
-    MODEL,
     End,
     Hang,
     Pause,
@@ -24,24 +24,9 @@ from tests.inference_backend.scripted_engine import (
 )
 
 
-def start(engine: ScriptedEngine, redis_url: str, log: Path, **changes: str) -> ServiceProcess:
-    process = ServiceProcess(
-        log,
-        {
-            "INFERENCE_ENGINE_URL": engine.url,
-            "INFERENCE_ENGINE_MODEL": MODEL,
-            "INFERENCE_SERVICE_KEY": SERVICE_KEY,
-            "REDIS_URL": redis_url,
-            **changes,
-        },
-    )
-    wait_until(lambda: answers(f"{process.address}/readyz"))
-    return process
-
-
 @pytest.fixture
 def process(engine: ScriptedEngine, redis_url: str, tmp_path: Path) -> Iterator[ServiceProcess]:
-    started = start(engine, redis_url, tmp_path / "log")
+    started = start_service(engine, tmp_path / "log", REDIS_URL=redis_url)
     yield started
     started.kill()
 
@@ -49,7 +34,7 @@ def process(engine: ScriptedEngine, redis_url: str, tmp_path: Path) -> Iterator[
 @pytest.fixture
 def hasty(engine: ScriptedEngine, redis_url: str, tmp_path: Path) -> Iterator[ServiceProcess]:
     """Waits only for a second."""
-    started = start(engine, redis_url, tmp_path / "log", INFERENCE_SHUTDOWN_S="1")
+    started = start_service(engine, tmp_path / "log", REDIS_URL=redis_url, INFERENCE_SHUTDOWN_S="1")
     yield started
     started.kill()
 
@@ -112,7 +97,7 @@ def test_an_answer_that_takes_too_long_is_503_and_its_key_is_free_for_another_pr
         cut = running.result(20)
     assert cut.status_code == 503
     assert hasty.running.wait(10) in {0, -signal.SIGTERM}
-    successor = start(engine, redis_url, tmp_path / "log2")
+    successor = start_service(engine, tmp_path / "log2", REDIS_URL=redis_url)
     again = ask(successor.address, key=key)
     successor.kill()
     assert again.status_code == 200

@@ -14,8 +14,8 @@ import anthropic
 import httpx2
 import pytest
 
-from tests.inference_backend.conftest import RedisServer, sdk, settings_for
-from tests.inference_backend.running import SERVICE_KEY, ServiceProcess, answers, running_backend, wait_until
+from tests.inference_backend.conftest import RedisServer, sdk, settings_for, start_service
+from tests.inference_backend.running import SERVICE_KEY, answers, running_backend, wait_until
 from tests.inference_backend.scripted_engine import (
     DONE,
     MODEL,
@@ -283,24 +283,10 @@ def test_an_answer_survives_a_restart_of_the_service(engine: ScriptedEngine, red
     assert len(engine.requests) == 1
 
 
-def start_process(engine: ScriptedEngine, redis_url: str, log: Path) -> ServiceProcess:
-    process = ServiceProcess(
-        log,
-        {
-            "INFERENCE_ENGINE_URL": engine.url,
-            "INFERENCE_ENGINE_MODEL": MODEL,
-            "INFERENCE_SERVICE_KEY": SERVICE_KEY,
-            "REDIS_URL": redis_url,
-        },
-    )
-    wait_until(lambda: answers(f"{process.address}/readyz"))
-    return process
-
-
 def test_after_a_kill_of_the_process_a_retry_generates_when_the_lease_is_over(
     engine: ScriptedEngine, twin: str, redis_url: str, key: str, tmp_path: Path, pool: ThreadPoolExecutor
 ) -> None:
-    process = start_process(engine, redis_url, tmp_path / "log")
+    process = start_service(engine, tmp_path / "log", REDIS_URL=redis_url)
     engine.play(text("one"), Hang())
     broken = pool.submit(post, process.address, key)
     wait_until(lambda: engine.requests)

@@ -2,7 +2,6 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -12,13 +11,6 @@ from hypothesis import strategies as st
 from inference_backend.errors import RateLimitedError
 from inference_backend.limits.leases import DECLARE, LEASE_S, Leases
 from inference_backend.store import SharedStore
-
-
-@pytest.fixture
-async def store(redis_url: str) -> AsyncIterator[SharedStore]:
-    connected = SharedStore(redis_url)
-    yield connected
-    await connected.aclose()
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -27,13 +26,6 @@ RATES = st.integers(min_value=1, max_value=1_000_000).map(lambda number: Rate(pe
 
 def tiers(**free: object) -> dict[Tier, TierLimits]:
     return read_tier_limits({"tiers": {"free": free}})
-
-
-@pytest.fixture
-async def store(redis_url: str) -> AsyncIterator[SharedStore]:
-    connected = SharedStore(redis_url)
-    yield connected
-    await connected.aclose()
 
 
 @pytest.fixture

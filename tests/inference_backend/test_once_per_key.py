@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -72,13 +72,6 @@ class Generator:
             self.cancelled += 1
             raise
         return self._whole
-
-
-@pytest.fixture
-async def store(redis_url: str) -> AsyncIterator[SharedStore]:
-    connected = SharedStore(redis_url)
-    yield connected
-    await connected.aclose()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from inference_backend.status.history import History
-from tests.inference_backend.conftest import settings_for
+from tests.inference_backend.conftest import settings_for, start_service
 from tests.inference_backend.running import SERVICE_KEY, ServiceProcess, answers, running_backend, wait_until
 from tests.inference_backend.scripted_engine import MODEL, Hang, ScriptedEngine, frame, text
 
@@ -27,20 +27,9 @@ GOOD: dict[str, Any] = {
 }
 
 
-def start(engine: ScriptedEngine, log: Path) -> ServiceProcess:
-    environment = {
-        "INFERENCE_ENGINE_URL": engine.url,
-        "INFERENCE_ENGINE_MODEL": MODEL,
-        "INFERENCE_SERVICE_KEY": SERVICE_KEY,
-    }
-    started = ServiceProcess(log, environment)
-    wait_until(lambda: answers(f"{started.address}/readyz"))
-    return started
-
-
 @pytest.fixture
 def process(engine: ScriptedEngine, tmp_path: Path) -> Iterator[ServiceProcess]:
-    started = start(engine, tmp_path / "log")
+    started = start_service(engine, tmp_path / "log")
     yield started
     started.running.kill()
     started.running.wait(10)
