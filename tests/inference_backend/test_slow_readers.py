@@ -77,11 +77,12 @@ def read_to_end(connection: socket.socket) -> bytes:
 
 
 def test_what_is_not_read_is_not_taken_from_the_engine_and_arrives_whole_later(engine: ScriptedEngine) -> None:
-    with running_backend(impatient(engine, INFERENCE_TOTAL_TIMEOUT_S=60)) as address, unread_stream(address) as reader:
+    patience = {"INFERENCE_TOKEN_GAP_TIMEOUT_S": 2, "INFERENCE_TOTAL_TIMEOUT_S": 60}
+    with running_backend(impatient(engine, **patience)) as address, unread_stream(address) as reader:
         taken = wait_until_steady(engine)
         assert taken < in_buffers()
         # Longer than an engine may be silent: it is not the engine that is slow.
-        time.sleep(1.0)
+        time.sleep(2.5)
         frames = read_to_end(reader).decode().split("\n\n")
     events = [json.loads(frame.partition("data: ")[2]) for frame in frames if frame]
     pieces = [event["delta"]["text"] for event in events if event["type"] == "content_block_delta"]
