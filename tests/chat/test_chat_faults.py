@@ -17,16 +17,18 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.contrib.sessions.models import Session
 from django.db import connection
 from psycopg import sql
 
 from accounts.models import User
 from accounts.services import create_account
-from chat import services
+from chat import presence, services
 from chat.models import Conversation, Inbox, Message
+from chat.protocol import Close
 from chat.services.messages import SENDS
 from tests.chat.lossy_bus import LossyBus
-from tests.chat.page import Page, until
+from tests.chat.page import Page, closed, greet, hear, opened, until
 from tests.chat.site import APPLICATION, Site, sign_in
 from tests.inference_client.valkey import Valkey
 from tests.people import PASSWORD
@@ -406,6 +408,37 @@ def test_a_socket_that_is_silent_for_half_a_minute_still_delivers(site: Site) ->
 
     passes([pair], kept=1)
     assert pair.reading.connections == 1
+
+
+def test_a_session_that_ends_without_a_word_closes_the_socket_in_a_minute(site: Site) -> None:
+    """Nothing is published: only asking again can find it out."""
+    [pair] = make_pairs(site, 1)
+
+    async def trouble() -> None:
+        await until(lambda: pair.reading.gen > 0)
+        await in_thread(Session.objects.filter(session_key=pair.reading.cookie.partition("=")[2]).delete)
+        await until(lambda: pair.reading.final_code == Close.SIGNED_OUT, within_s=75)
+
+    asyncio.run(converse([pair], trouble))
+
+
+def test_a_page_that_says_nothing_is_hung_up_on_and_leaves_within_the_promised_time(
+    make_site: Callable[..., Site],
+) -> None:
+    """It does not answer the probe; 35 s later it is closed, and after the grace it is offline."""
+    direct = make_site()
+    [pair] = make_pairs(direct, 1)
+
+    async def trouble() -> None:
+        async with opened(direct.socket, pair.reading.cookie, origin=direct.origin) as socket:
+            await greet(socket)
+            started = time.monotonic()
+            await hear(socket, "probe", within_s=30)
+            assert await closed(socket, within_s=30) == Close.GOING_AWAY
+            await until(lambda: not presence.read([pair.reader.pk])[pair.reader.pk].online, within_s=30)
+            assert time.monotonic() - started < 70
+
+    asyncio.run(trouble())
 
 
 def test_a_deploy_closes_with_1012_and_nothing_is_lost(site: Site) -> None:
