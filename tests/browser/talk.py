@@ -72,9 +72,9 @@ def start_conversation(one: Person, other: Person) -> str:
     return str(answer.json()["id"])
 
 
-def send(person: Person, conversation: str, body: str) -> dict[str, object]:
+def send(person: Person, conversation: str, body: str, **more: object) -> dict[str, object]:
     """A message by the API, as a program of that person would send it."""
-    fields = {"client_msg_id": str(uuid.uuid4()), "body": body}
+    fields = {"client_msg_id": str(uuid.uuid4()), "body": body, **more}
     answer = person.api.post(f"chat/conversations/{conversation}/messages", json=fields).raise_for_status()
     sent: dict[str, object] = answer.json()
     return sent

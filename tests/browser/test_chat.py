@@ -415,6 +415,46 @@ def test_older_messages_are_read_when_somebody_scrolls_up_and_the_place_is_kept(
     expect(chat.message("of many")).to_have_count(120)
 
 
+def test_what_is_new_is_marked_until_it_is_answered(
+    ada: Person, ben: Person, conversation: str, hers: ChatPage, word: str
+) -> None:
+    hers.say(f"before {word}")
+    expect(hers.mark(f"before {word}")).to_have_attribute("data-mark", re.compile("sent|delivered|read"))
+    hers.page.goto("/runs/")
+    send(ben, conversation, f"new {word}")
+    hers.open(conversation)
+    line = hers.page.locator(".thread-new")
+    expect(line).to_have_count(1)
+    assert word in line.evaluate("(line) => line.nextElementSibling.innerText")
+    hers.say(f"answer {word}")
+    expect(hers.message(f"answer {word}")).to_be_visible()
+    expect(line).to_have_count(0)
+
+
+def test_a_version_that_was_sent_is_named_and_asks_no_server_for_a_card_that_nobody_serves(
+    ada: Person, conversation: str, hers: ChatPage, word: str
+) -> None:
+    asked: list[str] = []
+    hers.page.on("request", lambda request: asked.append(request.url))
+    send(ada, conversation, f"look at this {word}", reference={"kind": "version", "id": str(uuid.uuid4())})
+    expect(hers.message(word).locator("[data-card]")).to_have_text("A version of a prompt")
+    assert [url for url in asked if "/shared/" in url] == []
+
+
+def test_a_message_for_another_page_is_counted_in_the_list_and_in_the_title(
+    ada: Person, ben: Person, conversation: str, word: str
+) -> None:
+    page = ada.context.new_page()
+    page.goto("/chat/")
+    expect(page.locator("html[data-chat='live']")).to_have_count(1)
+    row = page.locator(f"[data-conversation='{conversation}']")
+    before = int(row.locator("[data-count]").inner_text() or 0)
+    send(ben, conversation, f"counted {word}")
+    expect(row.locator("[data-row-last]")).to_have_text(f"counted {word}")
+    expect(row.locator("[data-count]")).to_have_text(str(before + 1))
+    expect(page).to_have_title(re.compile(r"^\(\d+\+?\) Chat"))
+
+
 def test_reading_and_writing_work_without_scripts(
     meet: Meet, accounts: tuple[Account, Account], his: ChatPage, conversation: str, word: str
 ) -> None:

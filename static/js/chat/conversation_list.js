@@ -91,6 +91,11 @@ export class ConversationList {
     return row;
   }
 
+  /** Without a connection nobody knows who is here. */
+  forgetPresence() {
+    for (const mark of document.querySelectorAll("[data-conversations] [data-presence]")) /** @type {HTMLElement} */ (mark).hidden = true;
+  }
+
   /** @param {{id: string, online: boolean}[]} people */
   showPresence(people) {
     for (const { id, online } of people) {

@@ -26,6 +26,8 @@ export class Thread {
     this.waiting = new Map();
     this.peer = { delivered: page.peerDeliveredSeq, read: page.peerReadSeq };
     this.older = page.older;
+    /** The last message that was there when the page opened. */
+    this.unreadUpto = page.messages.at(-1)?.seq ?? 0;
     this.list = one("[data-thread]", document, HTMLElement);
     this.scroller = one("[data-scroll]", document, HTMLElement);
     this.jump = one("[data-jump]", document, HTMLElement);
@@ -164,10 +166,12 @@ export class Thread {
     const today = dayOf(new Date());
     const arrived = new Set();
     let day = "";
+    const news = this.#firstUnread();
     for (const message of this.messages.ordered) {
       const its = dayOf(new Date(message.created_at));
       if (its !== day) rows.push(this.#dayRow(its, today));
       day = its;
+      if (message === news) rows.push(this.#row("new", 0, () => el("li", { class: "thread-new" }, "New")));
       arrived.add(message.client_msg_id);
       rows.push(this.#messageRow(message));
     }
@@ -176,6 +180,14 @@ export class Thread {
     for (const item of waiting) rows.push(this.#row(item.id, 0, () => waitingRow(item)));
     if (rows.length === 0) rows.push(this.#row("empty", 0, () => el("li", { class: "thread-note" }, "This is the beginning. Only the two of you can read it.")));
     return rows;
+  }
+
+  /* What was unread when the page opened; an answer is the sign that it has been read. */
+  #firstUnread() {
+    const { me, readSeq, before } = this.page;
+    const first = this.messages.ordered.find(({ seq, sender }) => sender !== me && seq > readSeq);
+    if (before || !first || first.seq > this.unreadUpto) return undefined;
+    return this.messages.ordered.some(({ seq, sender }) => sender === me && seq > first.seq) ? undefined : first;
   }
 
   /** @param {Message} message */

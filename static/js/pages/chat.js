@@ -61,7 +61,10 @@ const client = new ChatClient(me, {
   peers: () => [...new Set([...(page ? [page.peer.id] : []), ...list.peers()])].slice(0, 50),
   onState: (state) => {
     bar.show(state);
-    if (state !== "live") peer?.forget();
+    if (state !== "live") {
+      peer?.forget();
+      list.forgetPresence();
+    }
     composer?.allow(state !== "replaced" && state !== "signed-out");
   },
   onUnread: (unread) => {
