@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import Any
 
@@ -9,12 +10,14 @@ from django.conf import settings
 
 from chat import hub as hubs
 from chat.database import in_thread
-from chat.device import Device
+from chat.device import AWAY, Device
 from chat.limits import Buckets
 from chat.protocol import Close
 from chat.sessions import person_of, session_key_of
 from core.bus import person_group
 from core.sockets import Socket
+
+log = logging.getLogger("playground.chat")
 
 #: New sockets a minute: of one person, and of one address from which nobody was signed in. Not of an address as such:
 #: a whole office comes from one, and comes back at the same moment after a restart.
@@ -35,6 +38,13 @@ class ChatConsumer(Socket):
     async def connect(self) -> None:
         # Accepted first: a refused handshake has no close code, and the page could not tell why.
         await self.accept()
+        try:
+            await self._open()
+        except AWAY as error:
+            log.warning("chat socket not opened", extra={"error": type(error).__name__})
+            await self.close(Close.TRY_LATER)
+
+    async def _open(self) -> None:
         address = client_address(self.scope)
         session_key = session_key_of(self.scope["cookies"])
         person = await in_thread(person_of, session_key) if session_key else None

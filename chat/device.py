@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import psycopg
+from django.db import InterfaceError, OperationalError
 from psycopg_pool import PoolTimeout
 from redis.exceptions import RedisError
 
@@ -35,7 +36,16 @@ SEND_WITHIN_S = 10.0
 RETRY_S = 0.5
 
 #: The database or Redis does not answer: the same frame may work in a moment.
-AWAY = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, RedisError, TimeoutError, OSError)
+AWAY = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    OperationalError,
+    InterfaceError,
+    PoolTimeout,
+    RedisError,
+    TimeoutError,
+    OSError,
+)
 
 
 class Device:
