@@ -6,8 +6,7 @@ import asyncio
 import logging
 import random
 import time
-import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from chat import positions, presence
 from chat.conversing import Conversing
@@ -121,16 +120,6 @@ class Hub:
                 device.tell({"type": "probe"})
             if now - device.checked_at > SESSION_EVERY_S:
                 self.check_session(device)
-
-    @property
-    def people(self) -> Sequence[uuid.UUID]:
-        return [device.person for device in self._devices]
-
-    async def close(self) -> None:
-        for task in [*self._loops, *self._errands]:
-            task.cancel()
-        await self.publisher.close()
-        await self.store.close()
 
 
 _hubs: dict[asyncio.AbstractEventLoop, Hub] = {}

@@ -115,9 +115,6 @@ class Store:
         rows = await self._rows(statements.UNREAD, {"person": person})
         return [Unread(conversation=row[0], muted=row[1], count=row[2]) for row in rows]
 
-    async def close(self) -> None:
-        await self._pool.close(timeout=2)
-
     async def _rows(self, statement: str, parameters: dict[str, Any], *, fetch: bool = True) -> list[Row]:
         if self._pool.closed:
             async with self._opening:

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Case, F, Q, When
+from django.db.models import F, Q
 from django.utils import timezone
 
 from accounts.models import User
@@ -16,10 +16,6 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
     def of(self, person: User) -> ConversationQuerySet:
         """The conversations this person takes part in."""
         return self.filter(Q(user_lo=person) | Q(user_hi=person))
-
-    def with_peer(self, person: User) -> ConversationQuerySet:
-        """Adds `peer_id`, the other one's account."""
-        return self.annotate(peer_id=Case(When(user_lo=person, then=F("user_hi_id")), default=F("user_lo_id")))
 
     def recent_first(self) -> ConversationQuerySet:
         return self.order_by("-last_message_at", "-id")

@@ -70,6 +70,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         f"within {protocol.HELLO_WITHIN_S:.0f} s",
         f"After {protocol.SILENT_AFTER_S:.0f} s",
         f"every {protocol.PING_EVERY_S:.0f} s",
+        f"at most every {protocol.TYPING_EVERY_S:.0f} s, shown for {protocol.TYPING_SHOWN_S:.0f} s",
     ):
         assert said in TEXT, said
 
