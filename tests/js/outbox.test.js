@@ -80,6 +80,17 @@ test("another page goes on where the last one ended", async () => {
   second.outbox.stop();
 });
 
+test("what another tab left is told once, and what is here already is not told again", async () => {
+  const first = make();
+  await say(first.outbox, "1");
+  const shown = /** @type {string[]} */ ([]);
+  const outbox = new Outbox(first.store, { send: () => {}, onChange: ({ id }) => shown.push(id) });
+  await outbox.load();
+  await say(first.outbox, "2");
+  await outbox.load();
+  assert.deepEqual(shown, ["1", "2"]);
+});
+
 test("an answer that does not come is asked for again with the same id", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const { outbox, sent } = make();

@@ -57,6 +57,7 @@ export class ChatClient {
     this.inbox = new Inbox();
     this.gen = 0;
     this.unacknowledged = 0;
+    this.caughtUp = false;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.ackTimer = undefined;
     this.typedAt = 0;
@@ -77,7 +78,6 @@ export class ChatClient {
 
   async start() {
     await this.outbox.load();
-    for (const waiting of this.outbox.entries) this.hooks.onWaiting?.(waiting, false);
     this.connection.open();
   }
 
@@ -153,7 +153,8 @@ export class ChatClient {
     welcome: (/** @type {Frame} */ { gen, base, unread }) => {
       this.gen = gen;
       this.inbox.begin(base);
-      this.outbox.start();
+      this.caughtUp = false;
+      void this.outbox.load().then(() => this.connection.state === "live" && this.outbox.start());
       this.hooks.onUnread?.(unread);
     },
     reset: (/** @type {Frame} */ { base }) => {
@@ -164,7 +165,14 @@ export class ChatClient {
       for (const event of events) this.#apply(event, this.inbox.takeFromPage(event.inbox_seq));
       this.#acknowledge();
     },
-    drained: () => this.hooks.onDrained?.(),
+    drained: () => {
+      this.caughtUp = true;
+      this.hooks.onDrained?.();
+    },
+    pong: (/** @type {Frame} */ { upto }) => {
+      // Frames keep their order: what the server sent before is here, or lost on the way.
+      if (this.caughtUp && this.inbox.have !== null && upto > this.inbox.have) this.connection.again();
+    },
     event: (/** @type {Frame} */ event) => this.#apply(/** @type {any} */ (event), this.inbox.take(event.inbox_seq)),
     sent: (/** @type {Frame} */ answer) => {
       const waiting = this.outbox.entries.find(({ id }) => id === answer.id);
@@ -175,9 +183,10 @@ export class ChatClient {
       this.hooks.onMessage?.(message, "own");
       this.#answer(id, message);
     },
-    failed: (/** @type {Frame} */ { id, message, kept, next, permanent, retry_after_s }) => {
+    failed: (/** @type {Frame} */ { id, code, message, kept, next, permanent, retry_after_s }) => {
       const words = [message, kept, next].filter(Boolean).join(" ");
-      if (this.#answer(id, new Error(words))) return;
+      // Who took over sends it: the outbox is the browser's, not the page's.
+      if (this.#answer(id, new Error(words)) || code === "replaced") return;
       void this.outbox.failed(id, { message: words, permanent, retryAfterS: retry_after_s });
     },
     own: (/** @type {Frame} */ { message }) => this.hooks.onMessage?.(message, "own"),

@@ -91,6 +91,15 @@ export class ConversationList {
     return row;
   }
 
+  /** The list as the server draws it now, where events no longer tell how it came to be. */
+  async refresh() {
+    const page = new DOMParser().parseFromString(await callText(location.pathname), "text/html");
+    const rows = [...page.querySelectorAll("[data-conversations] > li")].map((row) => document.adoptNode(row));
+    document.querySelector("[data-conversations]")?.replaceChildren(...rows);
+    for (const row of rows) this.#paintUnread(row.getAttribute("data-conversation") ?? "");
+    document.querySelectorAll("[data-conversations] time[data-relative]").forEach((time) => paintTime(/** @type {HTMLTimeElement} */ (time)));
+  }
+
   /** Without a connection nobody knows who is here. */
   forgetPresence() {
     for (const mark of document.querySelectorAll("[data-conversations] [data-presence]")) /** @type {HTMLElement} */ (mark).hidden = true;

@@ -33,12 +33,16 @@ export class Outbox {
     this.open = false;
   }
 
-  /** Brings back what an earlier page did not get rid of. */
+  /** Brings back what an earlier page, or another tab until it was replaced, did not get rid of. */
   async load() {
     const before = await this.store.all().catch(() => []);
     const known = new Set(this.entries.map(({ id }) => id));
-    this.entries = [...before.filter(({ id }) => !known.has(id)), ...this.entries].sort((a, b) => a.place - b.place);
-    for (const entry of before) this.kept.add(entry.id);
+    const found = before.filter(({ id }) => !known.has(id));
+    this.entries = [...found, ...this.entries].sort((a, b) => a.place - b.place);
+    for (const entry of found) {
+      this.kept.add(entry.id);
+      this.onChange(entry, false);
+    }
     this.#pump();
   }
 

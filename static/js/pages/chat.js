@@ -75,7 +75,7 @@ const client = new ChatClient(me, {
   onDrained: () => {
     counted = true;
   },
-  onReset: () => void thread?.refresh().catch(toastError),
+  onReset: () => void Promise.all([thread?.refresh(), list.refresh()]).catch(toastError),
   onMessage,
   onSent: ({ message, seq, created_at }, waiting) => {
     if (!waiting) return;
