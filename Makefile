@@ -89,7 +89,7 @@ $(VENV)/installed-bench: requirements-bench.txt $(VENV)/installed-dev
 	@$(BIN)/python embedded/install.py requirements-bench.txt
 	@touch $@
 
-bench: $(VENV)/installed-bench
+bench: $(VENV)/installed-bench $(VENV)/installed-peers
 	ALLOWED_HOSTS=testserver,127.0.0.1 $(BIN)/python -m benchmarks $(ARGS)
 
 # The browser libraries in static/vendor, from the versions in package-lock.json.

@@ -8,7 +8,7 @@ import sys
 from benchmarks import thin_path
 
 ON_THROWN_AWAY_SERVICES = ("benchmarks.many_versions", "benchmarks.version_store", "benchmarks.chat_delivery")
-WITHOUT_SERVICES = ("benchmarks.scheduler_cost",)
+WITHOUT_SERVICES = ("benchmarks.scheduler_cost", "benchmarks.fixed_batch", "benchmarks.engine_overhead")
 
 
 def main() -> int:
