@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 from tests.services_plugin import Instance
 
 SHOWN = "[data-message]"
+WELCOME_WITHIN_MS = 45_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +35,11 @@ class ChatPage:
         return self.wait()
 
     def wait(self) -> ChatPage:
-        """Until the socket was welcomed: only then somebody is here."""
-        expect(self.page.locator("html[data-chat='live']")).to_have_count(1)
+        """Until the socket was welcomed: only then somebody is here.
+
+        A person may open 20 sockets a minute, and these tests open more: the page then comes back a few times.
+        """
+        expect(self.page.locator("html[data-chat='live']")).to_have_count(1, timeout=WELCOME_WITHIN_MS)
         return self
 
     @property

@@ -328,6 +328,7 @@ def test_what_waits_survives_a_reload(
     hers.page.wait_for_timeout(300)
     ada.context.set_offline(False)
     hers.page.reload()
+    hers.wait()
     expect(hers.message(word)).to_have_count(1)
     assert bodies(ada, conversation).count(f"kept {word}") == 1
 
@@ -446,7 +447,7 @@ def test_a_message_for_another_page_is_counted_in_the_list_and_in_the_title(
 ) -> None:
     page = ada.context.new_page()
     page.goto("/chat/")
-    expect(page.locator("html[data-chat='live']")).to_have_count(1)
+    ChatPage(page).wait()
     row = page.locator(f"[data-conversation='{conversation}']")
     before = int(row.locator("[data-count]").inner_text() or 0)
     send(ben, conversation, f"counted {word}")
