@@ -168,7 +168,8 @@ def _coded_ops(left: Sequence[str], right: Sequence[str]) -> list[tuple[Op, int]
     limit = 0 if exact else BUDGET_S
     started = time.monotonic()
     ops = fast_diff_match_patch.diff(a, b, timelimit=limit, checklines=False, cleanup="No")
-    gave_up = not exact and time.monotonic() - started >= BUDGET_S and len(ops) <= 2
+    # Out of time the library gives what it has: right, but how far from the shortest depends on the machine's load.
+    gave_up = not exact and time.monotonic() - started >= BUDGET_S
     return None if gave_up else list(ops)
 
 

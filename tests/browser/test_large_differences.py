@@ -18,6 +18,14 @@ from tests.browser.workbench import Workbench
 
 #: The comparison itself is bounded to about four seconds; a machine that runs other tests beside this one gets more.
 SHOWN_MS = 60_000
+#: Keeps all that the progress of the save dialog says: a fast machine says some of it for an instant only.
+LISTEN = """() => {
+    const box = document.querySelector("[data-save-progress]");
+    window.said = [];
+    new MutationObserver(() => window.said.push(box.textContent)).observe(box, {
+        childList: true, characterData: true, subtree: true,
+    });
+}"""
 Make = Callable[..., str]
 Note = Callable[[str, Any], None]
 
@@ -74,6 +82,7 @@ class Edited:
         self.bench.text().click()
         page.keyboard.press("Control+Home")
         page.keyboard.type("X")
+        page.evaluate(LISTEN)
         page.keyboard.press("Control+s")
         expect(page.get_by_label("What changed")).to_be_focused()
 
@@ -103,10 +112,9 @@ def test_an_edited_text_of_twenty_megabytes_is_compared_before_it_is_saved_and_s
 ) -> None:
     prompt, data = twenty_megabytes
     edited = Edited(page, prompt)
-    progress = page.locator("[data-save-progress]")
-    expect(progress).to_contain_text(re.compile(r"Sending 20 MB to compare it … \d+ %"), timeout=SHOWN_MS)
     expect(page.locator("[data-save-diff] ins")).to_contain_text("X", timeout=SHOWN_MS)
-    expect(progress).to_be_hidden()
+    expect(page.locator("[data-save-progress]")).to_be_hidden()
+    assert re.search(r"Sending 20 MB to compare it … \d+ %", page.evaluate("window.said.join('|')"))
     expect(page.locator("[data-save-changes]")).to_be_hidden()
     page.keyboard.press("Enter")
     expect(page.locator("#save")).to_be_hidden(timeout=SHOWN_MS)
