@@ -76,12 +76,12 @@ class System(Protocol):
 
 @dataclass(kw_only=True)
 class Server:
-    """`calls`: how many calls were made since the start and how many inputs they held, or nothing."""
+    """`calls`: how many calls were made since the start, and how many inputs they held."""
 
     url: str
     headers: tuple[str, ...]
     body: str
-    calls: Callable[[], list[tuple[int, int]]]
+    calls: Callable[[], tuple[int, int]]
     kill_one: Callable[[], None]
 
 
@@ -194,9 +194,8 @@ def _batch_counts(port: int) -> tuple[float, float]:
     return values.get("inference_batch_fill_count", 0.0), values.get("inference_batch_fill_sum", 0.0)
 
 
-def _difference(before: tuple[float, float], after: tuple[float, float]) -> list[tuple[int, int]]:
-    calls, inputs = after[0] - before[0], after[1] - before[1]
-    return [(int(calls), int(inputs))] if calls else []
+def _difference(before: tuple[float, float], after: tuple[float, float]) -> tuple[int, int]:
+    return int(after[0] - before[0]), int(after[1] - before[1])
 
 
 @dataclass(frozen=True)
@@ -232,8 +231,8 @@ def _read_counts(path: Path) -> list[tuple[int, int]]:
     return [(int(pid), int(size)) for pid, size in (line.split() for line in path.read_text().splitlines())]
 
 
-def _summed(calls: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    return [(len(calls), sum(size for _, size in calls))] if calls else []
+def _summed(calls: list[tuple[int, int]]) -> tuple[int, int]:
+    return len(calls), sum(size for _, size in calls)
 
 
 SYSTEMS: tuple[System, ...] = (
@@ -255,10 +254,10 @@ def measure(system: System, row: Row) -> Figures:
             time.sleep(row.kill_after_s)
             server.kill_one()
         output, _ = load.communicate(timeout=row.seconds + 120)
-        calls = server.calls()
+        calls, inputs = server.calls()
     figures: Figures = json.loads(output)
     figures["shed"] = sum(count for status, count in figures["statuses"].items() if status != "200")
-    figures["fill"] = round(calls[0][1] / calls[0][0], 1) if calls else None
+    figures["fill"] = round(inputs / calls, 1) if calls else None
     return figures
 
 
