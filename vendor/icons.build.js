@@ -6,12 +6,14 @@ const { version } = JSON.parse(readFileSync(`${root}node_modules/lucide-static/p
 
 /** Only what is used: name in the sprite is the name in Lucide. */
 const names = [
-  "activity", "archive", "archive-restore", "arrow-down", "arrow-left", "arrow-left-right", "arrow-up", "ban",
-  "bell", "bell-off", "check", "check-check", "chevron-down", "chevrons-up-down", "circle-alert", "circle-check",
-  "clock", "code-xml", "copy", "download", "ellipsis", "file-text", "flag", "folder", "folder-input", "git-branch",
-  "git-compare", "git-fork", "git-merge", "history", "info", "key-round", "log-out", "message-circle", "monitor",
-  "moon", "panel-left", "paperclip", "pencil", "pilcrow", "play", "plus", "redo-2", "rotate-ccw", "save", "search",
-  "send", "settings-2", "square", "sun", "tag", "trash-2", "triangle-alert", "undo-2", "upload", "user-round", "x",
+  "activity", "archive", "archive-restore", "arrow-down", "arrow-left", "arrow-left-right", "arrow-right-left",
+  "arrow-up", "at-sign", "ban", "bell", "bell-off", "check", "check-check", "chevron-down", "chevrons-up-down",
+  "circle-alert", "circle-check", "clock", "code-xml", "copy", "door-open", "download", "ellipsis", "eye",
+  "file-text", "flag", "folder", "folder-input", "git-branch", "git-compare", "git-fork", "git-merge", "globe",
+  "history", "inbox", "info", "key-round", "link", "list", "lock", "log-out", "message-circle", "message-square",
+  "monitor", "moon", "panel-left", "paperclip", "pencil", "pilcrow", "play", "plus", "qr-code", "redo-2",
+  "refresh-cw", "rotate-ccw", "save", "search", "send", "settings-2", "share-2", "shield-check", "square", "sun",
+  "tag", "trash-2", "triangle-alert", "undo-2", "upload", "user-plus", "user-round", "users", "x",
 ];
 
 const symbols = names.map((name) => {
