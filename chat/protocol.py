@@ -36,6 +36,8 @@ class Close(IntEnum):
     """4400 to 4499 is final, but for SLOW; everything else may be tried again with back-off."""
 
     GOING_AWAY = 1001
+    #: Of the server below us: more than it takes in at once.
+    TOO_BIG = 1009
     RESTART = 1012
     TRY_LATER = 1013
     BAD_PROTOCOL = 4400
@@ -137,8 +139,12 @@ def parse(text: str) -> ClientFrame:
 
 
 def failed(error: DomainError, *, about: str | None) -> dict[str, Any]:
-    """The frame that refuses. `permanent`: the same frame will be refused again."""
-    body: dict[str, Any] = {"type": "failed", "id": about, "permanent": error.status < 429, **error.as_json()}
+    """The frame that refuses. `permanent`: the same frame will be refused again, whoever sends it.
+
+    Not so what a replaced device sends: its outbox goes out from the one that took over, or after taking back.
+    """
+    permanent = error.status < 429 and error.code != "replaced"
+    body: dict[str, Any] = {"type": "failed", "id": about, "permanent": permanent, **error.as_json()}
     if error.retry_after_s is not None:
         body["retry_after_s"] = error.retry_after_s
     return body

@@ -148,11 +148,13 @@ INSERT INTO chat_mailbox (user_id, last_inbox_seq, acked_seq, session_gen) VALUE
 ON CONFLICT DO NOTHING
 """
 
-#: -> (gen, last_inbox_seq, acked_seq), or no row when another page took over less than `pause` ago.
+#: -> (gen, last_inbox_seq, acked_seq), or no row when another page took over less than `pause` ago. A takeover in the
+#: future is of a clock that was set back since, and holds nobody up.
 TAKE_OVER = """
 UPDATE chat_mailbox SET session_gen = session_gen + 1, session_id = %(page)s, taken_at = clock_timestamp()
 WHERE user_id = %(person)s AND (
-    session_id IS NULL OR session_id = %(page)s OR taken_at <= clock_timestamp() - %(pause)s::interval
+    session_id IS NULL OR session_id = %(page)s
+    OR taken_at NOT BETWEEN clock_timestamp() - %(pause)s::interval AND clock_timestamp()
 )
 RETURNING session_gen, last_inbox_seq, acked_seq
 """

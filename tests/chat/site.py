@@ -26,11 +26,26 @@ APPLICATION = "chat-site"
 
 
 class Site:
-    """`uvicorn <application>`. `redis_url` is what it takes for Redis, which may be a proxy that loses messages."""
+    """`python -m config.server`.
 
-    def __init__(self, folder: Path, *, redis_url: str = "", application: str = "config.asgi:application") -> None:
-        self.port = free_port()
+    `redis_url` is what it takes for Redis, which may be a proxy that loses messages; `drain_s` over how long a planned
+    stop sends its sockets away; `port` that of the one it follows; `variables` are further ones of its environment.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        redis_url: str = "",
+        application: str = "config.asgi:application",
+        drain_s: float = 0,
+        port: int = 0,
+        variables: dict[str, str] | None = None,
+    ) -> None:
+        self.port = port or free_port()
         self.log = folder / f"web-{self.port}.log"
+        self._drain_s = drain_s
+        self._variables = variables or {}
         self._application = application
         self._redis_url = redis_url or settings.REDIS_URL
         self.process: subprocess.Popen[bytes] | None = None
@@ -45,10 +60,10 @@ class Site:
 
     def start(self) -> None:
         """On the same port as before."""
-        command = [sys.executable, "-m", "uvicorn", self._application, "--port", str(self.port), "--loop", "uvloop"]
+        command = [sys.executable, "-m", "config.server", "--application", self._application, "--port", str(self.port)]
         with self.log.open("ab") as file:
             self.process = subprocess.Popen(
-                [*command, "--ws", "websockets-sansio", "--no-access-log", "--timeout-graceful-shutdown", "2"],
+                [*command, "--drain-s", str(self._drain_s), "--patience-s", "2"],
                 cwd=settings.BASE_DIR,
                 env=environment()
                 | {
@@ -56,7 +71,8 @@ class Site:
                     "PUBLIC_URL": self.origin,
                     "ALLOWED_HOSTS": "127.0.0.1",
                     "PGAPPNAME": APPLICATION,
-                },
+                }
+                | self._variables,
                 stdout=file,
                 stderr=file,
                 start_new_session=True,
@@ -76,7 +92,12 @@ class Site:
         self._signal(signal.SIGKILL)
 
     def stop(self) -> None:
+        """A planned stop, until the process has ended."""
         self._signal(signal.SIGTERM)
+
+    def begin_to_stop(self) -> None:
+        assert self.process is not None
+        os.killpg(self.process.pid, signal.SIGTERM)
 
     def _signal(self, number: int) -> None:
         if self.process is not None:

@@ -28,10 +28,11 @@ from chat.models import Conversation, Inbox, Message
 from chat.protocol import Close
 from chat.services.messages import SENDS
 from tests.chat.lossy_bus import LossyBus
-from tests.chat.page import Page, closed, greet, hear, opened, until
+from tests.chat.page import Page, closed, greet, hear, opened
 from tests.chat.site import APPLICATION, Site, sign_in
-from tests.inference_client.valkey import Valkey
 from tests.people import PASSWORD
+from tests.valkey import Valkey
+from tests.waiting import until
 
 pytestmark = [pytest.mark.faults, pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 

@@ -19,6 +19,7 @@ from accounts.services import deactivate_account
 from chat import services
 from chat.models import Conversation, Inbox, Mailbox, Message
 from chat.protocol import Close
+from config.server import MAX_MESSAGE_BYTES
 from tests.chat.conftest import Say
 from tests.chat.page import closed, greet, hear, opened, say
 from tests.chat.site import Site, sign_in
@@ -266,7 +267,8 @@ def test_a_replaced_page_can_neither_send_nor_acknowledge_even_if_it_was_never_t
             await in_thread(lambda: Mailbox.objects.filter(user=friend).update(session_gen=99))
             await _tell(theirs, type="ack", upto=1, gen=welcome["gen"])
             await _tell(theirs, type="send", conversation=str(conversation.pk), id=str(uuid.uuid4()), body="Still me")
-            assert (await hear(theirs, "failed"))["code"] == "replaced"
+            failed = await hear(theirs, "failed")
+            assert (failed["code"], failed["permanent"]) == ("replaced", False)
             assert await closed(theirs) == Close.REPLACED
 
     run(scenario)
@@ -375,6 +377,22 @@ def test_a_frame_beyond_the_limit_is_refused(talk: Talk, conversation: Conversat
             assert (await hear(mine, "failed"))["code"] == "frame_too_large"
 
     run(scenario)
+
+
+def test_a_message_beyond_what_the_server_takes_in_closes_that_socket_alone(talk: Talk) -> None:
+    """Refused before it is in memory, with the code of the protocol for it; whoever is beside it notices nothing."""
+
+    async def scenario() -> None:
+        async with talk.of("owner") as mine, talk.of("friend") as theirs:
+            await greet(mine)
+            await greet(theirs)
+            await mine.send("x" * (MAX_MESSAGE_BYTES + 1))
+            assert await closed(mine) == 1009
+            await say(theirs, type="ping", have=0, peers=[])
+            assert (await hear(theirs, "pong"))["upto"] == 0
+
+    run(scenario)
+    assert "Traceback" not in talk.site.log.read_text(encoding="utf-8")
 
 
 def test_a_foreign_conversation_is_the_same_error_as_an_absent_one(talk: Talk, friend: User, stranger: User) -> None:
