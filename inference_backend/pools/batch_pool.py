@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from inference_backend.engines.time_limit import within
 from inference_backend.errors import (
@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
+Answer: TypeAlias = tuple[Ticket[Input, Output], Output | Exception]
 
 FIRST_PROBE_DELAY_S = 0.05
 LONGEST_PROBE_DELAY_S = 5.0
@@ -220,38 +221,44 @@ class BatchPool(Generic[Input, Output]):
         began = self._clock()
         # The watch begins when the call does: this task may have had to wait for its turn.
         self._scheduler.renew(batch.id, began)
+        answers: Sequence[Answer[Input, Output]] = ()
         try:
-            outcome = await self._serve(worker, batch)
+            answers, outcome = await self._serve(worker, batch)
             self._scheduler.complete(batch.id, self._clock())
         except Exception as error:  # noqa: BLE001 - whatever a worker raises, its batch must be decided
             outcome = _kind(error)
             self._fail(batch)
         self._calls.pop(batch.id, None)
         self._note(batch.items, self._clock() - began, outcome)
+        # First the worker's next call, then the callers of this one: to wake and answer fifty of them takes
+        # milliseconds, in which it would stand still.
         self._pump()
+        _settle(answers)
 
-    async def _serve(self, worker: BatchWorker[Input, Output], batch: "Batch[Ticket[Input, Output]]") -> str:
+    async def _serve(
+        self, worker: BatchWorker[Input, Output], batch: "Batch[Ticket[Input, Output]]"
+    ) -> "tuple[Sequence[Answer[Input, Output]], str]":
         try:
-            await self._ask(worker, batch.items)
+            return await self._ask(worker, batch.items), "ok"
         except EngineRefusedError as error:
             await self._isolate(worker, batch.items, error, renew=lambda: self._renew(batch.id))
-            return "refused"
-        return "ok"
+            return (), "refused"
 
     def _renew(self, batch_id: int) -> None:
         self._scheduler.renew(batch_id, self._clock())
         self._pump_soon()
 
-    async def _ask(self, worker: BatchWorker[Input, Output], tickets: "Sequence[Ticket[Input, Output]]") -> None:
+    async def _ask(
+        self, worker: BatchWorker[Input, Output], tickets: "Sequence[Ticket[Input, Output]]"
+    ) -> "Sequence[Answer[Input, Output]]":
         """One call. Whoever left, or was answered by an earlier part of the same batch, is not in it."""
         waiting = [ticket for ticket in tickets if not ticket.future.done()]
         if not waiting:
-            return
+            return ()
         answers = await worker.call([ticket.item for ticket in waiting])
         if len(answers) != len(waiting):
             raise EngineProtocolError(f"The engine gave {len(answers)} results for {len(waiting)} inputs.")
-        for ticket, answer in zip(waiting, answers, strict=True):
-            ticket.settle(answer)
+        return tuple(zip(waiting, answers, strict=True))
 
     def _fail(self, batch: "Batch[Ticket[Input, Output]]") -> None:
         now = self._clock()
@@ -321,7 +328,7 @@ class BatchPool(Generic[Input, Output]):
             renew()
             try:
                 self._expire(part)
-                await within(self._watchdog_s, self._ask(worker, part))
+                _settle(await within(self._watchdog_s, self._ask(worker, part)))
             except Exception as error:  # noqa: BLE001 - as in a call: whatever a worker raises, the part failed
                 if (ticket := search.failed()) is not None:
                     ticket.settle(error if isinstance(error, EngineRefusedError) else _blame(error))
@@ -339,6 +346,11 @@ class BatchPool(Generic[Input, Output]):
     def _note(self, items: Sequence[object], seconds: float, outcome: str) -> None:
         if self._on_call:
             self._on_call(len(items), seconds, outcome)
+
+
+def _settle(answers: "Sequence[Answer[Input, Output]]") -> None:
+    for ticket, answer in answers:
+        ticket.settle(answer)
 
 
 def _blame(error: Exception) -> InputFailedError:
