@@ -167,9 +167,9 @@ class Answer:
         now, metrics, tier = time.monotonic(), self._service.metrics, self._caller.tier
         if self._last_piece_at is None:
             self._record.first_token_s = now - self._record.started_at
-            metrics.first_token.labels(tier=tier).observe(self._record.first_token_s)
+            metrics.requests.first_token.labels(tier=tier).observe(self._record.first_token_s)
         else:
-            metrics.token_gap.labels(tier=tier).observe(now - self._last_piece_at)
+            metrics.requests.token_gap.labels(tier=tier).observe(now - self._last_piece_at)
         self._last_piece_at = now
 
     def _settle(self, charge: Charge) -> None:
@@ -182,7 +182,7 @@ class Answer:
         self._service.metrics.count_failovers(
             replaced=generation.replaced, continued=generation.continued, continued_by=generation.continued_by
         )
-        self._service.metrics.count_tokens(record)
+        self._service.metrics.requests.count_late_tokens(record)
         if tokens.pieces or record.stop_reason:
             read = tokens.input_tokens if tokens.input_tokens is not None else self._reservation.input_tokens
             charge.settle(input_tokens=read, output_tokens=tokens.output)

@@ -4,20 +4,20 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
+from typing import Any
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
 from inference_backend.connection import read_headers
 from inference_backend.dialect.models import model_info, model_list
 from inference_backend.embeddings.route import CreateEmbeddings
 from inference_backend.envelope import RequestEnvelope
 from inference_backend.messages import CountTokens, CreateMessage
-from inference_backend.metrics import CONTENT_TYPE
+from inference_backend.metrics import CONTENT_TYPE, Metrics
 from inference_backend.openapi import build_document
 from inference_backend.record import record_of
 from inference_backend.service import Service, build_service
@@ -48,10 +48,9 @@ def build_app(settings: Settings) -> Starlette:
             await service.aclose()
 
     pages, history = Pages(service), History(service)
-    app = Starlette(
+    app = Application(
+        service.metrics,
         lifespan=lifespan,
-        exception_handlers={HTTPException: _pass_on},
-        middleware=[Middleware(RequestEnvelope, metrics=service.metrics)],
         routes=[
             Route("/v1/messages", CreateMessage(service), methods=["POST"]),
             Route("/v1/messages/count_tokens", CountTokens(service), methods=["POST"]),
@@ -75,9 +74,19 @@ def _tell_if_it_broke(task: "asyncio.Task[None]") -> None:
         logger.critical("upkeep has ended; restart this process", exc_info=error)
 
 
-async def _pass_on(_: Request, error: Exception) -> Response:
-    """To RequestEnvelope, which answers in the shape of the API; Starlette's own answer is plain text."""
-    raise error
+class Application(Starlette):
+    """Starlette with RequestEnvelope alone around its routes.
+
+    That one answers every exception. Starlette's own two handlers of exceptions would have nothing to do, and wrap
+    each message of each answer.
+    """
+
+    def __init__(self, metrics: Metrics, **given: Any) -> None:
+        super().__init__(**given)
+        self._metrics = metrics
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return RequestEnvelope(self.router, metrics=self._metrics)
 
 
 class Pages:

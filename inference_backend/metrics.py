@@ -3,52 +3,22 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
 from inference_backend.errors import BackendError
 from inference_backend.pools.batch_metrics import BatchMetrics
 from inference_backend.pools.token_metrics import TokenMetrics
-from inference_backend.record import CLIENT_GONE_STATUS, RequestRecord
+from inference_backend.request_metrics import RequestMetrics
 from inference_backend.safety.metrics import SafetyMetrics
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_LATENCY_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30, 60, 120)
-_GAP_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 30)
 
 
 class Metrics:
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self.requests = Counter(
-            "inference_requests", "Requests answered", ["path", "status", "tier"], registry=self._registry
-        )
-        self.errors = Counter(
-            "inference_errors",
-            "Requests that ended in an error, also within a stream, by its code",
-            ["code", "status", "tier"],
-            registry=self._registry,
-        )
-        self.first_token = Histogram(
-            "inference_first_token_seconds",
-            "From arrival to the first piece of the answer",
-            ["tier"],
-            buckets=_LATENCY_BUCKETS,
-            registry=self._registry,
-        )
-        self.token_gap = Histogram(
-            "inference_token_gap_seconds",
-            "Between two pieces of an answer",
-            ["tier"],
-            buckets=_GAP_BUCKETS,
-            registry=self._registry,
-        )
-        self.tokens = Counter(
-            "inference_tokens", "Tokens of completed and broken answers", ["direction", "tier"], registry=self._registry
-        )
+        self.requests = RequestMetrics(self._registry)
         self.in_flight = Gauge("inference_in_flight", "Requests being answered", registry=self._registry)
-        self.client_disconnects = Counter(
-            "inference_client_disconnects", "Callers that left before their answer", registry=self._registry
-        )
         self.engine_failures = Counter(
             "inference_engine_failures", "Failures of the engine, seen or not", ["kind"], registry=self._registry
         )
@@ -59,7 +29,6 @@ class Metrics:
             registry=self._registry,
         )
         self.replicas = Gauge("inference_replicas", "Replicas by state", ["model", "state"], registry=self._registry)
-
         self.idempotency = Counter(
             "inference_idempotency", "Requests with an Idempotency-Key", ["outcome"], registry=self._registry
         )
@@ -91,28 +60,6 @@ class Metrics:
         self.replicas.clear()
         for row in rows:
             self.replicas.labels(model=row["model"], state=row["state"]).inc()
-
-    def count_request(self, path: str, record: RequestRecord) -> None:
-        """`path` is one of the routes, never the text that the caller sent."""
-        tier = record.tier or "none"
-        self.requests.labels(path=path, status=str(record.status or 0), tier=tier).inc()
-        if record.error:
-            self.errors.labels(code=record.error, status=str(record.status or 0), tier=tier).inc()
-        if record.status == CLIENT_GONE_STATUS:
-            self.client_disconnects.inc()
-        self._add_tokens(record)
-
-    def count_tokens(self, record: RequestRecord) -> None:
-        """Of an answer that went on for others after its own request had ended; else count_request counts them."""
-        if record.is_closed:
-            self._add_tokens(record)
-
-    def _add_tokens(self, record: RequestRecord) -> None:
-        tier = record.tier or "none"
-        if record.input_tokens:
-            self.tokens.labels(direction="input", tier=tier).inc(record.input_tokens)
-        if record.output_tokens:
-            self.tokens.labels(direction="output", tier=tier).inc(record.output_tokens)
 
     def names(self) -> dict[str, tuple[str, ...]]:
         """Every metric as it is printed, with its labels."""

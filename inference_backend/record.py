@@ -19,6 +19,7 @@ class RequestRecord:
 
     request_id: str = field(default_factory=lambda: new_id("req"))
     started_at: float = field(default_factory=time.monotonic)
+    ended_at: float | None = None
     status: int | None = None
     account: str | None = None
     tier: str | None = None
@@ -43,7 +44,8 @@ class RequestRecord:
     is_closed: bool = False
 
     def elapsed_s(self) -> float:
-        return time.monotonic() - self.started_at
+        """Up to now, or to its end."""
+        return (self.ended_at or time.monotonic()) - self.started_at
 
     def as_log_fields(self, scope: Scope) -> dict[str, Any]:
         fields = {

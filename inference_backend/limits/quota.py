@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 from inference_backend.errors import RateLimitedError
@@ -27,7 +28,11 @@ logger = logging.getLogger(__name__)
 
 #: In the order of the buckets.
 NAMES = ("requests", "input_tokens", "output_tokens")
-_HEADER = "anthropic-ratelimit"
+#: `tokens` are whichever of the two kinds is nearer to its limit.
+_HEADERS = tuple(
+    tuple(f"anthropic-ratelimit-{name}-{key}" for key in ("limit", "remaining", "reset"))
+    for name in ("requests", "input-tokens", "output-tokens", "tokens")
+)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -115,12 +120,14 @@ class Limits:
         remaining = shares.remaining(time.monotonic()) if shares else tuple(rate.capacity for rate in rates)
         now = time.time()
         lines = [
-            _Line(limit=int(rate.capacity), remaining=int(left), reset_at=now + (rate.capacity - left) / rate.per_s)
+            (left / rate.capacity, str(int(rate.capacity)), str(int(left)), now + (rate.capacity - left) / rate.per_s)
             for rate, left in zip(rates, remaining, strict=True)
         ]
-        tightest = min(lines[1:], key=lambda line: line.remaining / line.limit)
-        named = zip(("requests", "input-tokens", "output-tokens", "tokens"), [*lines, tightest], strict=True)
-        return {f"{_HEADER}-{name}-{key}": value for name, line in named for key, value in line.values()}
+        tightest = min(lines[1:], key=itemgetter(0))
+        headers = {}
+        for names, (_, limit, left, reset_at) in zip(_HEADERS, (*lines, tightest), strict=True):
+            headers[names[0]], headers[names[1]], headers[names[2]] = limit, left, _rfc3339(math.ceil(reset_at))
+        return headers
 
     async def watch(self) -> None:
         """Hands in what lies idle and renews what runs; until cancelled."""
@@ -138,20 +145,6 @@ class Limits:
     async def aclose(self) -> None:
         await self._shares.aclose()
         await self._leases.aclose()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Line:
-    limit: int
-    remaining: int
-    reset_at: float
-
-    def values(self) -> tuple[tuple[str, str], ...]:
-        return (
-            ("limit", str(self.limit)),
-            ("remaining", str(self.remaining)),
-            ("reset", _rfc3339(math.ceil(self.reset_at))),
-        )
 
 
 @functools.lru_cache(maxsize=1024)

@@ -77,11 +77,11 @@ class History:
         return _Reading(
             at=time.time(),
             monotonic_at=time.monotonic(),
-            requests=total(metrics.requests),
-            tokens=total(metrics.tokens, direction="output"),
+            requests=total(metrics.requests.answered),
+            tokens=total(metrics.requests.tokens, direction="output"),
             shed=total(metrics.pools.shed) + total(metrics.limited) + embeddings,
-            first_token=read_buckets(metrics.first_token),
-            token_gap=read_buckets(metrics.token_gap),
+            first_token=read_buckets(metrics.requests.first_token),
+            token_gap=read_buckets(metrics.requests.token_gap),
         )
 
     def _sample(self, oldest: _Reading, last: _Reading, now: _Reading) -> Sample:

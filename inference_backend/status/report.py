@@ -20,15 +20,15 @@ def build_report(service: Service, history: History, *, started_at: float) -> di
         "models": [_model(model) for model in service.fleet.models.values()],
         "embeddings": [_embeddings(model) for model in service.embeddings.all()],
         "since_start": {
-            "requests": total(metrics.requests),
-            "output_tokens": total(metrics.tokens, direction="output"),
+            "requests": total(metrics.requests.answered),
+            "output_tokens": total(metrics.requests.tokens, direction="output"),
             "shed": total(metrics.pools.shed),
             "over_limit": total(metrics.limited),
             "replaced": total(metrics.failovers, way="replaced"),
             "continued": total(metrics.failovers) - total(metrics.failovers, way="replaced"),
             "replayed": total(metrics.idempotency, outcome="replayed"),
             "engine_failures": total(metrics.engine_failures),
-            "disconnects": total(metrics.client_disconnects),
+            "disconnects": total(metrics.requests.client_disconnects),
         },
         "history": history.as_json(),
     }
