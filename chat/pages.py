@@ -174,7 +174,6 @@ def _side(person: User, *, cursor: str = "", chosen: uuid.UUID | None = None) ->
         "rows": listed.rows,
         "more": f"?cursor={listed.following}".replace("+", "%2B") if listed.following else "",
         "first": "?" if cursor else "",
-        "unread_total": page_lists.unread_total(person),
     }
 
 

@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "sharing.middleware.SharedReadsMiddleware",
     "core.middleware.RefuseNulMiddleware",
     "core.middleware.DomainErrorMiddleware",
 ]
@@ -86,6 +87,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
+                "chat.badge.unread",
             ],
         },
     },
@@ -228,6 +230,21 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "COMPONENT_SPLIT_REQUEST": True,
 }
+
+# --- sharing ------------------------------------------------------------------------------------------------------
+#: Who else may read prompts and runs, asked by the apps below `sharing`, which never import it.
+SHARED_PROMPTS = "sharing.reading.shared_with"
+RUN_GUARD = "sharing.run_guard.guard"
+#: How long a revocation may take to reach everybody: 0 to 30 s. Its parts follow from it (sharing/bound.py).
+SHARING_BOUND_S = env.float("SHARING_BOUND_S", default=30.0)
+SHARING_REUSE_S = env.float("SHARING_REUSE_S", default=None)
+SHARING_PRESIGNED_S = env.float("SHARING_PRESIGNED_S", default=None)
+SHARING_SKEW_S = env.float("SHARING_SKEW_S", default=None)
+SHARING_RECHECK_S = env.float("SHARING_RECHECK_S", default=None)
+SHARING_JITTER_S = env.float("SHARING_JITTER_S", default=None)
+#: Whether processes tell each other of revocations through Redis: quicker, and never what the bound rests on.
+SHARING_NEWS = env.bool("SHARING_NEWS", default=True)
+SHARING_LOG_KEPT_DAYS = env.int("SHARING_LOG_KEPT_DAYS", default=90)
 
 # --- worker -------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = REDIS_URL

@@ -46,8 +46,12 @@ export function timeElement(iso) {
   return element;
 }
 
+/** All of the page. */
+export function paintTimes() {
+  document.querySelectorAll("time[data-relative]").forEach((item) => paintTime(/** @type {HTMLTimeElement} */ (item)));
+}
+
 export function bindTimes() {
-  const paint = () => document.querySelectorAll("time[data-relative]").forEach((item) => paintTime(/** @type {HTMLTimeElement} */ (item)));
-  paint();
-  setInterval(paint, 30_000);
+  paintTimes();
+  setInterval(paintTimes, 30_000);
 }

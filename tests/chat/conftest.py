@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,9 @@ from chat import services
 from chat.models import Conversation
 from chat.services import Sent
 from chat.services.messages import SENDS
+from tests.chat.lossy_bus import LossyBus
+from tests.chat.page import TRUSTS_THE_BUS
+from tests.chat.site import Site
 
 Say = Callable[..., Sent]
 
@@ -37,3 +42,32 @@ def say(owner: User, conversation: Conversation) -> Say:
         )
 
     return send
+
+
+@pytest.fixture
+def bus() -> LossyBus:
+    proxy = LossyBus()
+    proxy.start()
+    return proxy
+
+
+@pytest.fixture
+def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
+    sites: list[Site] = []
+
+    def make(**options: Any) -> Site:
+        if TRUSTS_THE_BUS:
+            options["application"] = "tests.chat.deaf:application"
+        site = Site(tmp_path, **options)
+        site.start()
+        sites.append(site)
+        return site
+
+    yield make
+    for site in sites:
+        site.kill()
+
+
+@pytest.fixture
+def site(make_site: Callable[..., Site], bus: LossyBus) -> Site:
+    return make_site(redis_url=bus.url)

@@ -29,7 +29,7 @@ class Site:
     """`python -m config.server`.
 
     `redis_url` is what it takes for Redis, which may be a proxy that loses messages; `drain_s` over how long a planned
-    stop sends its sockets away; `port` that of the one it follows; `variables` are further ones of its environment.
+    stop sends its sockets away; `port` that of the one it follows.
     """
 
     def __init__(
@@ -40,12 +40,10 @@ class Site:
         application: str = "config.asgi:application",
         drain_s: float = 0,
         port: int = 0,
-        variables: dict[str, str] | None = None,
     ) -> None:
         self.port = port or free_port()
         self.log = folder / f"web-{self.port}.log"
         self._drain_s = drain_s
-        self._variables = variables or {}
         self._application = application
         self._redis_url = redis_url or settings.REDIS_URL
         self.process: subprocess.Popen[bytes] | None = None
@@ -71,8 +69,7 @@ class Site:
                     "PUBLIC_URL": self.origin,
                     "ALLOWED_HOSTS": "127.0.0.1",
                     "PGAPPNAME": APPLICATION,
-                }
-                | self._variables,
+                },
                 stdout=file,
                 stderr=file,
                 start_new_session=True,

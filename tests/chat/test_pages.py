@@ -198,6 +198,20 @@ def test_muted_conversations_leave_the_badge_alone(
     assert not re.search(r"data-unread\s+hidden", friend_browser.get("/chat/").content.decode())
 
 
+def test_every_page_says_in_its_html_how_much_is_unread(
+    friend_browser: Client, stranger_browser: Client, conversation: Conversation, say: Say
+) -> None:
+    say("one")
+    say("two")
+    for address in ("/", "/runs/", "/account/", "/chat/"):
+        shown = friend_browser.get(address).content.decode()
+        assert re.search(r"data-unread\s*><span data-count>2</span>", shown), address
+        assert re.search(r"<title>\s*\(2\) ", shown), address
+    shown = stranger_browser.get("/runs/").content.decode()
+    assert re.search(r"data-unread\s+hidden", shown)
+    assert "<title>Runs" in shown
+
+
 def test_blocking_refuses_the_next_message_and_keeps_its_text(
     owner_browser: Client, friend_browser: Client, conversation: Conversation
 ) -> None:

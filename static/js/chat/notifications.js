@@ -20,14 +20,16 @@ export function bindNotifications() {
 /**
  * @param {Message} message
  * @param {string} name of who wrote it
+ * @param {() => void} open shows the conversation
  */
-export function notify(message, name) {
+export function notify(message, name, open) {
   if (!document.hidden || !("Notification" in window) || Notification.permission !== "granted") return;
   const body = [...(message.body ?? "")].slice(0, LINE).join("");
   // The same tag: a second message of a conversation takes the place of the first.
   const shown = new Notification(name, { body, tag: message.conversation });
   shown.addEventListener("click", () => {
     window.focus();
-    location.assign(`/chat/${message.conversation}/`);
+    shown.close();
+    open();
   });
 }

@@ -18,8 +18,11 @@ import { markOf, Messages } from "./messages.js";
 const NEAR_PX = 80;
 
 export class Thread {
-  /** @param {Page} page */
-  constructor(page) {
+  /**
+   * @param {Page} page
+   * @param {AbortSignal} closed when another conversation takes the place
+   */
+  constructor(page, closed) {
     this.page = page;
     this.messages = new Messages();
     /** @type {Map<string, Waiting>} */
@@ -37,10 +40,11 @@ export class Thread {
     for (const message of page.messages) this.messages.put(message);
     this.draw();
     this.toEnd();
-    this.#bind();
+    this.#bind(closed);
   }
 
-  #bind() {
+  /** @param {AbortSignal} closed */
+  #bind(closed) {
     this.jump.addEventListener("click", () => this.toEnd());
     this.scroller.addEventListener("scroll", () => {
       if (this.atEnd) this.jump.hidden = true;
@@ -61,7 +65,7 @@ export class Thread {
       if (wasAtEnd) this.toEnd();
     }).observe(this.scroller);
     // Midnight passes while nobody looks.
-    document.addEventListener("visibilitychange", () => !document.hidden && this.draw());
+    document.addEventListener("visibilitychange", () => !document.hidden && this.draw(), { signal: closed });
   }
 
   get atEnd() {

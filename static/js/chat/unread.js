@@ -2,16 +2,26 @@
 
 import { call } from "../api.js";
 
-const title = document.title;
 const EVERY_MS = 60_000;
+/* The server says the number, too, for the time before any script ran. */
+const withoutCount = (/** @type {string} */ words) => words.replace(/^\(\d+\+?\) /, "");
+let title = withoutCount(document.title);
+let shown = 0;
 
 /** @param {number} count */
 export function countWords(count) {
   return count > 99 ? "99+" : String(count);
 }
 
+/** Another pane is there. @param {string} words its title */
+export function showTitle(words) {
+  title = withoutCount(words);
+  showUnread(shown);
+}
+
 /** @param {number} count */
 export function showUnread(count) {
+  shown = count;
   document.title = count > 0 ? `(${countWords(count)}) ${title}` : title;
   const badge = document.querySelector("[data-unread]");
   if (!(badge instanceof HTMLElement)) return;

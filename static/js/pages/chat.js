@@ -1,136 +1,108 @@
-/* The pages of chat: the list everywhere, and the open conversation where there is one. */
+/* The pages of chat: the list everywhere, and the open conversation where there is one; one socket for all of them. */
 import { one, pageData } from "../dom.js";
 import { bindKey } from "../keys.js";
+import { paintTimes } from "../time.js";
 import { toastError } from "../toast.js";
 import { ChatClient } from "../chat/client.js";
-import { Composer } from "../chat/composer.js";
 import { ConversationList } from "../chat/conversation_list.js";
-import { canEdit, MessageActions } from "../chat/message_actions.js";
 import { bindNotifications, notify } from "../chat/notifications.js";
-import { PeerState } from "../chat/peer_state.js";
+import { OpenConversation } from "../chat/open_conversation.js";
+import { PaneNavigation } from "../chat/pane_navigation.js";
 import { StateBar } from "../chat/state_bar.js";
-import { place } from "../library/row_menu.js";
-import { Thread } from "../chat/thread.js";
+import { showTitle } from "../chat/unread.js";
 
 /** @typedef {import("../chat/messages.js").Message} Message */
-/** @typedef {import("../chat/thread.js").Page} Page */
 
 const me = document.documentElement.dataset.user ?? "";
-/** @type {Page | null} */
-const page = pageData("page");
 const list = new ConversationList(me);
 const bar = new StateBar();
-const thread = page && new Thread(page);
-const peer = page && new PeerState();
-let read = page?.readSeq ?? 0;
+/** @type {OpenConversation | null} */
+let open = null;
 /* What the welcome counted is not counted again while the inbox is read for the first time. */
 let counted = false;
-
-const isOpen = (/** @type {string} */ conversation) => conversation === page?.conversation;
-
-/** Says what has been read: what is on the screen of somebody who looks at it. */
-function markRead() {
-  const last = thread?.messages.last;
-  if (!thread || !page || page.before || !last || last.seq <= read || document.hidden || !document.hasFocus() || !thread.atEnd) return;
-  if (!client.read(page.conversation, last.seq)) return;
-  read = last.seq;
-  list.clearUnread(page.conversation);
-}
-
-/** Somebody who reads or types is here, and need not wait for the next ping to be shown so. @param {string} conversation */
-function askWhetherHere(conversation) {
-  if (isOpen(conversation) && !peer?.known?.online) client.connection.ping();
-}
+/* What came while another pane was on its way: the server may have drawn it before. @type {(() => void)[]} */
+let meanwhile = /** @type {(() => void)[]} */ ([]);
 
 /** @param {Message} message @param {string} kind */
 function onMessage(message, kind) {
-  const fresh = !thread || !isOpen(message.conversation) ? "new" : thread.put(message);
-  if (fresh === "known") return;
+  if (panes.loading) meanwhile.push(() => open?.id === message.conversation && open.put(message, kind));
+  const here = open?.id === message.conversation ? open : null;
+  if (here?.put(message, kind) === "known") return;
   void list.tell(message);
   if (kind !== "message" || message.sender === me) return;
-  if (isOpen(message.conversation)) {
-    peer?.stopTyping();
-    markRead();
-  }
-  if (counted && !(isOpen(message.conversation) && read >= message.seq)) list.addUnread(message.conversation, 1);
+  if (counted && !(here && here.read >= message.seq)) list.addUnread(message.conversation, 1);
   const row = list.row(message.conversation);
-  if (!row?.hasAttribute("data-muted")) notify(message, row?.querySelector("[data-row-name]")?.textContent ?? page?.peer.name ?? "New message");
+  if (row?.hasAttribute("data-muted")) return;
+  const name = row?.querySelector("[data-row-name]")?.textContent ?? here?.page.peer.name ?? "New message";
+  notify(message, name, () => void panes.go(`/chat/${message.conversation}/`));
 }
 
 const client = new ChatClient(me, {
-  peers: () => [...new Set([...(page ? [page.peer.id] : []), ...list.peers()])].slice(0, 50),
+  peers: () => [...new Set([...(open ? [open.page.peer.id] : []), ...list.peers()])].slice(0, 50),
   onState: (state) => {
     bar.show(state);
-    if (state !== "live") {
-      peer?.forget();
-      list.forgetPresence();
-    }
-    composer?.allow(state !== "replaced" && state !== "signed-out");
+    if (state !== "live") list.forgetPresence();
+    open?.allow(state);
   },
   onUnread: (unread) => {
     counted = false;
     list.setUnread(unread);
-    markRead();
+    open?.markRead();
   },
   onDrained: () => {
     counted = true;
   },
-  onReset: () => void Promise.all([thread?.refresh(), list.refresh()]).catch(toastError),
+  onReset: () => void Promise.all([open?.thread.refresh(), list.refresh()]).catch(toastError),
   onMessage,
   onSent: ({ message, seq, created_at }, waiting) => {
     if (!waiting) return;
     const { id, conversation, body } = waiting;
     onMessage({ id: message, conversation, seq, sender: me, client_msg_id: id, body, reference: null, version: 1, created_at, edited_at: null, deleted: false }, "own");
   },
-  onWaiting: (waiting, gone) => isOpen(waiting.conversation) && thread?.wait(waiting, gone),
+  onWaiting: (waiting, gone) => open?.wait(waiting, gone),
   onReceipt: (receipt) => {
-    if (isOpen(receipt.conversation)) thread?.mark(/** @type {any} */ (receipt));
-    askWhetherHere(receipt.conversation);
+    if (panes.loading) meanwhile.push(() => open?.mark(receipt));
+    open?.mark(receipt);
   },
-  onTyping: ({ conversation }) => {
-    if (isOpen(conversation)) peer?.typing();
-    askWhetherHere(conversation);
-  },
+  onTyping: (typing) => open?.hearTyping(typing),
   onPresence: (people) => {
     list.showPresence(people);
-    const shown = people.find(({ id }) => id === page?.peer.id);
-    if (shown) peer?.show(shown);
+    open?.showPresence(people);
   },
 });
 
-const composer = page && thread && openConversation(page, thread);
+const panes = new PaneNavigation({
+  onLeave: () => {
+    open?.close();
+    open = null;
+  },
+  onArrive: () => {
+    const came = meanwhile;
+    meanwhile = [];
+    showTitle(document.title);
+    paintTimes();
+    arrive();
+    for (const apply of came) apply();
+    client.connection.ping();
+  },
+});
 
-/** @param {Page} open @param {Thread} shown */
-function openConversation(open, shown) {
-  const writing = new Composer(open.conversation, {
-    onSend: async (text) => {
-      await client.say(open.conversation, text);
-      // An earlier part of the history has no place for it; it is kept, and goes out from the page of the newest.
-      if (open.before) location.assign(`/chat/${open.conversation}/`);
-    },
-    onEdit: async (message, text) => void (await client.edit(message.id, text)),
-    onTyping: () => client.typing(open.conversation),
-    lastOwn: () => shown.messages.ordered.findLast((message) => canEdit(message, me)),
-  });
-  new MessageActions(shown, { edit: (message) => writing.edit(message), remove: (message) => client.delete(message.id) });
-  shown.list.addEventListener("click", (event) => {
-    const button = /** @type {Element} */ (event.target).closest("[data-waiting-action]");
-    const id = button?.closest("[data-waiting]")?.getAttribute("data-waiting") ?? "";
-    const waiting = shown.waiting.get(id);
-    const action = button?.getAttribute("data-waiting-action");
-    if (!waiting) return;
-    if (action === "retry") void client.outbox.retry(id);
-    if (action === "edit") writing.bring(waiting.body);
-    if (action === "edit" || action === "discard") void client.outbox.discard(id);
-  });
-  const menu = one("[data-chat-menu]", document, HTMLElement);
-  menu.addEventListener("toggle", () => place(menu, one("[data-chat-menu-button]", document, HTMLElement)));
-  for (const event of ["focus", "scroll"]) (event === "focus" ? window : shown.scroller).addEventListener(event, markRead);
-  document.addEventListener("visibilitychange", markRead);
-  bindKey("m", "Write a message", () => writing.text.focus());
-  return writing;
+/** The pane that is there now. */
+function arrive() {
+  const page = pageData("page");
+  if (page) {
+    const toNewest = (/** @type {string} */ conversation) => void panes.go(`/chat/${conversation}/`);
+    open = new OpenConversation(page, client, { onRead: (conversation) => list.clearUnread(conversation), toNewest });
+    open.markRead();
+  } else {
+    const first = document.querySelector(".chat-main [autofocus]");
+    if (first instanceof HTMLInputElement) first.focus();
+    else if (document.activeElement === document.body) one("main", document, HTMLElement).focus({ preventScroll: true });
+  }
 }
 
+arrive();
+bindKey("m", "Write a message", () => open?.composer.text.focus());
 bindKey("c", "New conversation", () => one("[data-new-conversation]", document, HTMLElement).click());
 bindNotifications();
 void client.start();
