@@ -15,6 +15,7 @@ from redis.retry import Retry
 import chat.schedule
 import inference_client.schedule
 import playground.schedule
+import sharing.schedule
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -88,6 +89,7 @@ app.conf.beat_schedule = {
     **chat.schedule.BEAT_SCHEDULE,
     **inference_client.schedule.BEAT_SCHEDULE,
     **playground.schedule.BEAT_SCHEDULE,
+    **sharing.schedule.BEAT_SCHEDULE,
     "mirror-api-keys": {"task": "accounts.tasks.mirror_api_keys", "schedule": 60.0, "options": {"expires": 60}},
     "forget-idempotency-keys": {"task": "core.tasks.forget_idempotency_keys", "schedule": 86400.0},
 }

@@ -11,9 +11,18 @@ from core.errors import NotAllowed, NotAuthenticated, NotFound
 from playground.models import Branch, FileImport, Prompt, Upload, Version
 from playground.services.lines import LATEST
 
+#: A viewer and up.
 VIEW = "playground.view_prompt"
+#: A commenter and up.
+COMMENT = "playground.comment_prompt"
+#: An editor and up: drafts, versions, branches, undo, merges, uploads; runs; labels.
 CHANGE = "playground.change_prompt"
 RUN = "playground.run_prompt"
+LABEL = "playground.label_prompt"
+#: The owner, and editors whom the owner lets share.
+SHARE = "playground.share_prompt"
+#: The owner: name, folder and tags, archive, trash, erasure, transfer.
+OWN = "playground.own_prompt"
 
 
 def signed_in(user: User | AnonymousUser) -> User:

@@ -8,6 +8,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Count, F, Func, Max, Q
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from accounts.models import User
 from core.ids import new_id
@@ -23,6 +24,11 @@ class PromptQuerySet(models.QuerySet["Prompt"]):
         One that an import is still filling is nobody's yet.
         """
         return self.filter(owner=user, importing=False)
+
+    def readable_by(self, user: User) -> PromptQuerySet:
+        """Those this person owns, and those that others share with them by name."""
+        shared = import_string(settings.SHARED_PROMPTS)(user)
+        return self.filter(Q(owner=user) | Q(pk__in=shared), importing=False)
 
     def active(self) -> PromptQuerySet:
         """Neither archived nor in the trash: what lists show unless asked otherwise."""
@@ -72,6 +78,10 @@ class Prompt(models.Model):
 
     importing = models.BooleanField(
         default=False, db_default=False, help_text="Still being filled: in the trash until then, and not shown there."
+    )
+
+    acl_epoch = models.BigIntegerField(
+        default=0, db_default=0, help_text="Grows with each change of who may read it, in the same transaction."
     )
 
     objects: ClassVar[PromptQuerySet] = PromptQuerySet.as_manager()  # type: ignore[assignment]

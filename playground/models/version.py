@@ -49,6 +49,9 @@ class Version(models.Model):
     model = models.CharField(max_length=200)
     spec = models.TextField()
     digest = models.BinaryField(max_length=32)
+    acl_epoch = models.BigIntegerField(
+        default=0, db_default=0, help_text="The prompt's when it was made: an older decision never shows it."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects: ClassVar[VersionQuerySet] = VersionQuerySet.as_manager()  # type: ignore[assignment]
@@ -79,8 +82,9 @@ class Version(models.Model):
 
 class VersionRunQuerySet(models.QuerySet["VersionRun"]):
     def visible_to(self, user: User) -> VersionRunQuerySet:
-        """This person's runs, of prompts that are not in the trash."""
-        return self.filter(run__account=user, version__prompt__trashed_at=None)
+        """This person's runs, of prompts that they may still see and that are not in the trash."""
+        readable = Prompt.objects.readable_by(user).filter(trashed_at=None)
+        return self.filter(run__account=user, version__prompt__in=readable)
 
 
 class VersionRun(models.Model):

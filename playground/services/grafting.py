@@ -57,6 +57,7 @@ def _version(actor: User, prompt: Prompt, node: tree.Node, ids: dict[int, uuid.U
         model=node.model,
         spec=node.spec,
         digest=node.digest,
+        acl_epoch=prompt.acl_epoch,
         created_at=_past(entry.created_at),
     )
 

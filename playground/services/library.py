@@ -9,6 +9,7 @@ import uuid
 
 from celery import signature
 from django.db import DatabaseError, connection, transaction
+from django.db.models import F
 from django.utils import timezone
 
 from core import effects
@@ -42,7 +43,9 @@ def archive_prompt(*, prompt: Prompt) -> Prompt:
 def trash_prompt(*, prompt: Prompt) -> Prompt:
     """Gone for everybody at once. Nothing is deleted before it is erased, by its owner or in 30 days."""
     prompt.trashed_at = prompt.trashed_at or timezone.now()
-    prompt.save(update_fields=["trashed_at"])
+    # Decisions that are kept elsewhere are older than this, and show nothing that is made from now on.
+    Prompt.objects.filter(pk=prompt.pk).update(trashed_at=prompt.trashed_at, acl_epoch=F("acl_epoch") + 1)
+    prompt.refresh_from_db(fields=["acl_epoch"])
     return prompt
 
 

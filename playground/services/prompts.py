@@ -4,10 +4,12 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from django.db import connection
 from django.utils import timezone
 
 from accounts.models import User
 from core import idempotency
+from core.errors import NotFound
 from playground.models import Prompt
 from playground.services.lines import folder_path, line, tag_list
 
@@ -41,6 +43,22 @@ def create_prompt(
         make=make,
         find=lambda pk: Prompt.objects.get(pk=pk),
     )
+
+
+def touch(prompt_id: uuid.UUID) -> int:
+    """Say in the caller's transaction that the prompt is changed now, and answer its `acl_epoch`.
+
+    Its row stays locked to the commit: a revocation that comes meanwhile waits, and what is made here is older than it.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE playground_prompt SET updated_at = %s WHERE id = %s RETURNING acl_epoch",
+            [timezone.now(), prompt_id],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise NotFound
+    return int(row[0])
 
 
 def update_prompt(*, prompt: Prompt, **changes: Any) -> Prompt:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
-from django.utils import timezone
 
 from accounts.models import User
 from core import idempotency
@@ -15,6 +14,7 @@ from playground.bodies import store
 from playground.models import DEFAULT_BRANCH, Branch, BranchMove, Prompt, Version
 from playground.services.branches import advance, start_free
 from playground.services.lines import line, pointer_name
+from playground.services.prompts import touch
 from playground.services.search import index_saved, texts_to_index
 from playground.spec import Spec
 
@@ -92,12 +92,12 @@ def _saved_before(version_id: uuid.UUID, wanted: str) -> SavedVersion:
 
 def _insert(version: Version, wanted: str) -> SavedVersion:
     """Number the version, insert it and put a branch on it, inside the caller's transaction."""
+    version.acl_epoch = touch(version.prompt_id)
     target = Branch.objects.select_related("head").filter(prompt=version.prompt, name=wanted).first()
     if version.parent is None:
         version.parent = target.head if target else _head(version.prompt, DEFAULT_BRANCH)
     _insert_numbered(version)
     branch = advance(target, version) if target else start_free(wanted, version)
-    Prompt.objects.filter(pk=version.prompt_id).update(updated_at=timezone.now())
     return SavedVersion(version=version, branch=branch.name, forked=branch.name != wanted)
 
 

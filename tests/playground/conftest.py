@@ -10,7 +10,7 @@ from playground import services
 from playground.models import Prompt
 from playground.services import SavedVersion
 from playground.spec import parse
-from sharing.permissions import OWNER_PERMISSIONS, PromptAccessBackend
+from sharing.services import grant_access
 
 
 @pytest.fixture
@@ -19,14 +19,9 @@ def prompt(owner: User) -> Prompt:
 
 
 @pytest.fixture
-def shared(friend: User, prompt: Prompt, monkeypatch: pytest.MonkeyPatch) -> Prompt:
-    """`prompt`, which the friend may change, too."""
-
-    def has_perm(self: object, user_obj: User, perm: str, obj: object = None) -> bool:
-        del self
-        return isinstance(obj, Prompt) and perm in OWNER_PERMISSIONS and user_obj.pk in (obj.owner_id, friend.pk)
-
-    monkeypatch.setattr(PromptAccessBackend, "has_perm", has_perm)
+def shared(owner: User, friend: User, prompt: Prompt) -> Prompt:
+    """`prompt`, which the friend may edit, too."""
+    grant_access(person=owner, prompt=prompt, account=friend, role="editor")
     return prompt
 
 
