@@ -26,7 +26,7 @@ from typing import Any
 
 import httpx2
 
-from benchmarks.fixed_batch import KEY, ROOT, free_ports, process
+from benchmarks.batch_servers import KEY, ROOT, free_ports, process
 from embedded.engine import MODEL_ALIAS
 
 RESULTS = ROOT / "benchmarks" / "results" / "engine_overhead.json"

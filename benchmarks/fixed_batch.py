@@ -8,34 +8,39 @@ same seed), generator and machine, one after the other in one run; peers run in 
 `make .venv/installed-peers` builds. A device is simulated by waiting, so what is measured is the batching.
 
 Rows: `busy` 2 devices at 400/s (80 % of what they can do), `calm` 2 devices at 20/s, `killed` 2 devices at 200/s of
-which one process is killed with SIGKILL in the middle of a call, `large` 10 devices at 2,000/s.
+which one process gets SIGKILL early in a call (the one that ended a call last) and is started again at once, `large`
+10 devices at 2,000/s.
+
+The line `(ideal)` of each row is the scheduler of the service with the same arrivals and an own clock, where nothing
+but a call takes time: what it has, the others cannot take away. For `killed` the device is killed as far into its call,
+and out for as long, as ours was. The last columns count a request without an answer as one that came infinitely late.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
+import math
 import os
 import platform
-import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import httpx2
+from benchmarks.batch_servers import PEERS_PYTHON, ROOT, SYSTEMS, System
+from benchmarks.load import departures, quantile
+from benchmarks.peers.device import CALL_S
+from inference_backend.scheduling.batch import BatchScheduler
+from inference_backend.scheduling.delay_gate import DelayGate
+from inference_backend.simulation.fixed_call import Fault, FixedCallSimulation, Join
+from inference_backend.tiers import TIERS
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results" / "fixed_batch.json"
-PEERS_PYTHON = ROOT / ".venv" / "peers" / "bin" / "python"
-KEY = "key-of-the-benchmark"
-START_S = 90
+RESULTS = Path(__file__).resolve().parent / "results" / "fixed_batch.json"
+SEED = 1
 Figures = dict[str, Any]
 
 
@@ -65,200 +70,48 @@ ROWS = (
 )
 
 
-class System(Protocol):
-    """One way to serve the call."""
-
-    @property
-    def name(self) -> str: ...
-
-    def running(self, row: Row) -> contextlib.AbstractContextManager[Server]: ...
-
-
-@dataclass(kw_only=True)
-class Server:
-    """`calls`: how many calls were made since the start, and how many inputs they held."""
-
-    url: str
-    headers: tuple[str, ...]
-    body: str
-    calls: Callable[[], tuple[int, int]]
-    kill_one: Callable[[], None]
-
-
-@contextlib.contextmanager
-def process(command: Sequence[str], environment: dict[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
-    """In a group of its own: some of the peers leave children behind when they are told to stop."""
-    started = subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env={**os.environ, **(environment or {})},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        yield started
-    finally:
-        started.send_signal(signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            started.wait(8)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(started.pid, signal.SIGKILL)
-        started.wait(5)
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
-def wait_for(url: str, body: str, headers: dict[str, str]) -> None:
-    give_up = time.monotonic() + START_S
-    while time.monotonic() < give_up:
-        with contextlib.suppress(httpx2.HTTPError):
-            if httpx2.post(url, content=body, headers=headers, timeout=5, trust_env=False).status_code == 200:
-                return
-        time.sleep(0.2)
-    raise SystemExit(f"{url} did not answer within {START_S} s")
-
-
-class Ours:
-    """`killed` has processes as devices, so that one can be killed; the other rows wait inside the service."""
-
-    name = "ours"
-
-    @contextlib.contextmanager
-    def running(self, row: Row) -> Iterator[Server]:
-        with contextlib.ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            port, *device_ports = free_ports(1 + row.devices)
-            devices: list[subprocess.Popen[bytes]] = []
-
-            def start_device(port: int) -> None:
-                command = [sys.executable, "-m", "benchmarks.peers.device", "--port", str(port)]
-                devices.append(stack.enter_context(process(command)))
-
-            def kill_one() -> None:
-                # Started again at once, as the peers do with a worker of theirs that died.
-                devices[0].kill()
-                start_device(device_ports[0])
-
-            if row.kill_after_s is not None:
-                for each in device_ports:
-                    start_device(each)
-                for each in device_ports:
-                    wait_for(f"http://127.0.0.1:{each}/v1/embeddings", '{"input": "x"}', {})
-            config = folder / "inference.toml"
-            config.write_text(_configuration(row, device_ports if devices else []))
-            command = [sys.executable, "-m", "inference_backend", "serve", "--port", str(port)]
-            environment = {"INFERENCE_CONFIG": str(config), "INFERENCE_SERVICE_KEY": KEY, "REDIS_URL": ""}
-            stack.enter_context(process(command, environment))
-            url, body = f"http://127.0.0.1:{port}/v1/embeddings", '{"model": "device", "input": "a text"}'
-            wait_for(url, body, {"authorization": f"Bearer {KEY}"})
-            before = _batch_counts(port)
-            yield Server(
-                url=url,
-                headers=(f"authorization: Bearer {KEY}",),
-                body=body,
-                calls=lambda: _difference(before, _batch_counts(port)),
-                kill_one=kill_one if devices else _nobody,
-            )
-
-
-def _nobody() -> None:
-    raise SystemExit("this row has no process to kill")
-
-
-def _configuration(row: Row, device_ports: list[int]) -> str:
-    if device_ports:
-        urls = json.dumps([f"http://127.0.0.1:{port}" for port in device_ports])
-        engine = f'engine = "openai"\nurls = {urls}\n'
-    else:
-        engine = f'engine = "simulated"\nworkers = {row.devices}\n'
-    return f'[[embeddings]]\nid = "device"\n{engine}max_size = 50\ncall_ms = 200\n'
-
-
-def _batch_counts(port: int) -> tuple[float, float]:
-    """(calls, inputs) so far, from the histogram of batch sizes."""
-    text = httpx2.get(f"http://127.0.0.1:{port}/metrics", timeout=5, trust_env=False).text
-    values: dict[str, float] = {}
-    for line in text.splitlines():
-        if line.startswith("inference_batch_fill_"):
-            name = line.split("{")[0].split(" ")[0]
-            values[name] = values.get(name, 0.0) + float(line.rsplit(" ", 1)[1])
-    return values.get("inference_batch_fill_count", 0.0), values.get("inference_batch_fill_sum", 0.0)
-
-
-def _difference(before: tuple[float, float], after: tuple[float, float]) -> tuple[int, int]:
-    return int(after[0] - before[0]), int(after[1] - before[1])
-
-
-@dataclass(frozen=True)
-class Peer:
-    name: str
-    script: str
-    path: str
-
-    @contextlib.contextmanager
-    def running(self, row: Row) -> Iterator[Server]:
-        with tempfile.TemporaryDirectory() as folder:
-            counts = Path(folder) / "counts"
-            (port,) = free_ports(1)
-            script = str(ROOT / "benchmarks" / "peers" / self.script)
-            command = [str(PEERS_PYTHON), script, str(port), str(row.devices), str(counts)]
-            with process(command):
-                url, body = f"http://127.0.0.1:{port}{self.path}", '{"input": "a text"}'
-                wait_for(url, body, {"content-type": "application/json"})
-                time.sleep(2)
-                before = len(_read_counts(counts))
-                yield Server(
-                    url=url,
-                    headers=(),
-                    body=body,
-                    calls=lambda: _summed(_read_counts(counts)[before:]),
-                    kill_one=lambda: os.kill(_read_counts(counts)[-1][0], signal.SIGKILL),
-                )
-
-
-def _read_counts(path: Path) -> list[tuple[int, int]]:
-    if not path.exists():
-        return []
-    return [(int(pid), int(size)) for pid, size in (line.split() for line in path.read_text().splitlines())]
-
-
-def _summed(calls: list[tuple[int, int]]) -> tuple[int, int]:
-    return len(calls), sum(size for _, size in calls)
-
-
-SYSTEMS: tuple[System, ...] = (
-    Ours(),
-    Peer("mosec", "mosec_server.py", "/inference"),
-    Peer("LitServe", "litserve_server.py", "/predict"),
-    Peer("Ray Serve", "ray_server.py", "/"),
-)
-
-
 def measure(system: System, row: Row) -> Figures:
-    with system.running(row) as server:
+    with system.running(row.devices, as_processes=row.kill_after_s is not None) as server:
         command = [sys.executable, "-m", "benchmarks.load", "--url", server.url, "--body", server.body]
-        command += ["--rate", str(row.rate), "--seconds", str(row.seconds)]
+        command += ["--rate", str(row.rate), "--seconds", str(row.seconds), "--seed", str(SEED)]
         for header in server.headers:
             command += ["--header", header]
         load = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+        kill = None
         if row.kill_after_s is not None:
             time.sleep(row.kill_after_s)
-            server.kill_one()
+            kill = server.kill_one()
         output, _ = load.communicate(timeout=row.seconds + 120)
         calls, inputs = server.calls()
-    figures: Figures = json.loads(output)
+        figures: Figures = json.loads(output)
+        if kill is not None:
+            figures |= {"into_call_s": round(kill.into_call_s, 3), "out_s": kill.out_s()}
     figures["shed"] = sum(count for status, count in figures["statuses"].items() if status != "200")
     figures["fill"] = round(inputs / calls, 1) if calls else None
     return figures
+
+
+def ideal(row: Row, ours: Figures) -> Figures:
+    """The figures that the scheduler has where nothing but a call takes time."""
+    gate, faults, join = DelayGate(), [], None
+    if row.kill_after_s is not None:
+        into_call_s, out_s = ours["into_call_s"], ours["out_s"] or row.seconds
+        began_at = row.kill_after_s - into_call_s
+        faults = [Fault(kind="kill", at_s=began_at, into_call=into_call_s / CALL_S, notice_s=0.0)]
+        join = Join(at_s=row.kill_after_s + out_s, count=1)
+    scheduler: BatchScheduler[int] = BatchScheduler(call_s=CALL_S, gate=gate)
+    simulation = FixedCallSimulation(scheduler, call_s=CALL_S, gate=gate, faults=faults)
+    simulation.join(row.devices)
+    if join:
+        simulation.plan(join)
+    simulation.run((at, "internal") for at in departures(row.rate, row.seconds, SEED))
+    times = [latency for tier in TIERS for latency in simulation.requests.latencies[tier]]
+    return {
+        "fill": round(scheduler.snapshot().fill, 1),
+        "p50_ms": round(quantile(times, 0.5) * 1000, 1),
+        "p99_ms": round(quantile(times, 0.99) * 1000, 1),
+        "worst_ms": round(max(times) * 1000, 1),
+    }
 
 
 def shortfalls(row: Row, all_figures: dict[str, Figures]) -> Iterator[str]:
@@ -281,9 +134,13 @@ def _behind(row: Row, ours: Figures, name: str, theirs: Figures) -> Iterator[str
         yield f"{row.name}: {name} lost fewer requests"
     if theirs["served_per_s"] < 0.5 * row.rate:
         return
-    for figure in ("p50_ms", "p99_ms", "worst_ms"):
-        if theirs[figure] < ours[figure]:
+    for figure in ("p50_ms", "p99_ms", "p999_ms_of_all", "worst_ms_of_all"):
+        if _late(theirs[figure]) < _late(ours[figure]):
             yield f"{row.name}: {figure} of {name} is {theirs[figure]}, ours {ours[figure]}"
+
+
+def _late(figure: float | None) -> float:
+    return math.inf if figure is None else figure
 
 
 def _lost(figures: Figures) -> int:
@@ -300,28 +157,47 @@ def main() -> int:
     if not given.quick and not PEERS_PYTHON.exists():
         raise SystemExit("the peers are missing: make .venv/installed-peers")
     results: dict[str, dict[str, Figures]] = {}
+    ideals: dict[str, Figures] = {}
     problems: list[str] = []
-    print(f"{'row':8}{'system':11}{'fill':>6}{'p50':>9}{'p99':>9}{'worst':>9}{'lost':>6}{'served/s':>10}{'cpu':>6}")
+    print(
+        _line("row", "system", "fill", "p50", "p99", "worst", "lost", "served/s", "cpu", "p99.9 all", "worst all", "")
+    )
     for row in rows:
         results[row.name] = {}
         for system in systems:
             found = results[row.name][system.name] = measure(system, row)
-            print(
-                f"{row.name:8}{system.name:11}{found['fill'] or '-':>6}{found['p50_ms']:>9}{found['p99_ms']:>9}"
-                f"{found['worst_ms']:>9}{_lost(found):>6}{found['served_per_s']:>10}"
-                f"{found['cpu_share']:>6}",
-                flush=True,
-            )
+            print(_shown(row, system.name, found), flush=True)
+        found = ideals[row.name] = ideal(row, results[row.name]["ours"])
+        print(
+            _line(row.name, "(ideal)", found["fill"], found["p50_ms"], found["p99_ms"], found["worst_ms"]), flush=True
+        )
         problems += shortfalls(row, results[row.name])
     for problem in problems:
         print(f"short: {problem}")
     if not given.quick and not given.row:
         machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
         command = "python -m benchmarks.fixed_batch"
-        RESULTS.write_text(
-            json.dumps({"command": command, "machine": machine, "rows": results, "short": problems}, indent=1) + "\n"
-        )
+        report = {"command": command, "machine": machine, "rows": results, "ideal": ideals, "short": problems}
+        RESULTS.write_text(json.dumps(report, indent=1) + "\n")
     return 1 if problems else 0
+
+
+def _shown(row: Row, name: str, found: Figures) -> str:
+    never = [
+        figure if figure is not None else "never" for figure in (found["p999_ms_of_all"], found["worst_ms_of_all"])
+    ]
+    note = ""
+    if "out_s" in found:
+        out = f"{found['out_s']:.2f} s" if found["out_s"] is not None else "for good"
+        note = f"  killed {1000 * found['into_call_s']:.0f} ms into a call, out {out}"
+    times = (found["p50_ms"], found["p99_ms"], found["worst_ms"])
+    counts = (_lost(found), found["served_per_s"], found["cpu_share"])
+    return _line(row.name, name, found["fill"] or "-", *times, *counts, *never, note)
+
+
+def _line(row: str, system: str, *cells: object) -> str:
+    widths = (6, 9, 9, 9, 6, 10, 7, 11, 11, 0)
+    return f"{row:8}{system:11}" + "".join(f"{cell!s:>{width}}" for cell, width in zip(cells, widths, strict=False))
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import random
 import sys
 import time
 from collections import Counter, deque
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import cast
 from urllib.parse import urlsplit
@@ -30,7 +31,11 @@ MOST_CONNECTIONS = 4000
 
 @dataclass(kw_only=True)
 class Report:
-    """Times in milliseconds, of answers with status 200 only; `unanswered` got nothing within GIVE_UP_S."""
+    """Times in milliseconds, of answers with status 200 only; `unanswered` got nothing within GIVE_UP_S.
+
+    In those that end with `_of_all` a request without such an answer counts as one that came infinitely late, which is
+    None: a server that loses requests is not the quicker for it.
+    """
 
     sent: int
     seconds: float
@@ -39,6 +44,9 @@ class Report:
     p50_ms: float
     p99_ms: float
     worst_ms: float
+    p99_ms_of_all: float | None
+    p999_ms_of_all: float | None
+    worst_ms_of_all: float | None
     unanswered: int
     late_p99_ms: float
     cpu_share: float
@@ -147,11 +155,10 @@ class Load:
         return protocol
 
     async def run(self) -> None:
-        generator = random.Random(self.seed)
         start = time.perf_counter()
-        due = start
         opening: set[asyncio.Task[None]] = set()
-        while (due := due + generator.expovariate(self.rate)) < start + self.seconds:
+        for after_s in departures(self.rate, self.seconds, self.seed):
+            due = start + after_s
             pause = due - time.perf_counter()
             if pause > 0.0005:
                 await asyncio.sleep(pause)
@@ -184,9 +191,24 @@ class Load:
             connection.send(self.request)
 
 
+def departures(rate: float, seconds: float, seed: int) -> Iterator[float]:
+    """When requests leave, in seconds from the start: a Poisson process, the same for the same seed."""
+    generator = random.Random(seed)
+    at = 0.0
+    while (at := at + generator.expovariate(rate)) < seconds:
+        yield at
+
+
 def quantile(values: list[float], share: float) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+
+def quantile_of_all(values: list[float], sent: int, share: float) -> float | None:
+    """In milliseconds. `values` are of those that were answered."""
+    if len(values) <= min(sent - 1, int(share * sent)):
+        return None
+    return round(sorted(values)[min(sent - 1, int(share * sent))] * 1000, 1)
 
 
 async def measure(load: Load, warm_up: int) -> Report:
@@ -204,6 +226,9 @@ async def measure(load: Load, warm_up: int) -> Report:
         p50_ms=round(quantile(load.times, 0.5) * 1000, 1),
         p99_ms=round(quantile(load.times, 0.99) * 1000, 1),
         worst_ms=round(max(load.times, default=0.0) * 1000, 1),
+        p99_ms_of_all=quantile_of_all(load.times, load.sent, 0.99),
+        p999_ms_of_all=quantile_of_all(load.times, load.sent, 0.999),
+        worst_ms_of_all=quantile_of_all(load.times, load.sent, 1.0),
         unanswered=load.sent - load.ended,
         late_p99_ms=round(quantile(load.late, 0.99) * 1000, 1),
         cpu_share=round(spent / (time.perf_counter() - started), 3),

@@ -1,60 +1,58 @@
 """A simulated device as a process of its own, with one call: POST /v1/embeddings takes CALL_S whatever it holds.
 
-    python -m benchmarks.peers.device --port N [--call-s 0.2]
+    python -m benchmarks.peers.device PORT COUNTS_FILE
 
 So that "a worker is killed in the middle of a call" can be a real SIGKILL of a real process.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
 
 import uvicorn
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
-MODEL = "device"
+CALL_S = 0.2
+#: What the callers of the benchmark send. A call without it is a probe, and not counted.
+TEXT = "a text"
 
 
-def build_app(call_s: float) -> Starlette:
-    calls: list[int] = []
+def build_app(counts: Path) -> Any:
+    """Bare ASGI: the process is to be there again as soon as a worker of the peers, which has no server in it."""
 
-    async def embeddings(request: Request) -> Response:
-        inputs = json.loads(await request.body())["input"]
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        inputs = json.loads(body)["input"]
         inputs = [inputs] if isinstance(inputs, str) else inputs
-        calls.append(len(inputs))
-        await asyncio.sleep(call_s)
+        await asyncio.sleep(CALL_S)
+        if TEXT in inputs:
+            with counts.open("a") as lines:
+                lines.write(f"{os.getpid()} {len(inputs)} {time.monotonic()}\n")
         data = [{"object": "embedding", "index": index, "embedding": [0.0]} for index in range(len(inputs))]
         usage = {"prompt_tokens": len(inputs), "total_tokens": len(inputs)}
-        return JSONResponse({"object": "list", "model": MODEL, "data": data, "usage": usage})
+        answer = json.dumps({"object": "list", "model": "device", "data": data, "usage": usage}).encode()
+        head = [(b"content-type", b"application/json"), (b"content-length", str(len(answer)).encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        await send({"type": "http.response.body", "body": answer})
 
-    async def models(_: Request) -> Response:
-        return JSONResponse({"object": "list", "data": [{"id": MODEL, "object": "model"}]})
-
-    async def counts(_: Request) -> Response:
-        return JSONResponse({"calls": len(calls), "inputs": sum(calls)})
-
-    return Starlette(
-        routes=[
-            Route("/v1/embeddings", embeddings, methods=["POST"]),
-            Route("/v1/models", models),
-            Route("/health", models),
-            Route("/counts", counts),
-        ]
-    )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.device")
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--call-s", type=float, default=0.2)
-    given = parser.parse_args()
-    uvicorn.run(build_app(given.call_s), host="127.0.0.1", port=given.port, access_log=False, log_level="warning")
+    return app
 
 
 if __name__ == "__main__":
-    main()
+    uvicorn.run(
+        build_app(Path(sys.argv[2])),
+        host="127.0.0.1",
+        port=int(sys.argv[1]),
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        timeout_keep_alive=60,
+    )

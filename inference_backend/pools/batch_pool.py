@@ -34,6 +34,10 @@ Answer: TypeAlias = tuple[Ticket[Input, Output], Output | Exception]
 
 FIRST_PROBE_DELAY_S = 0.05
 LONGEST_PROBE_DELAY_S = 5.0
+# A worker that was down for a second is looked at each 150 ms: what started again at once is missed for little longer.
+PROBE_DELAY_GROWTH = 1.1
+# Of all workers of a pool together, where many are down.
+MOST_PROBES_PER_S = 100
 # More than a process needs to start and to load its model.
 PROBE_S = 90.0
 TURNS_TO_HEAR = 3
@@ -305,8 +309,8 @@ class BatchPool(Generic[Input, Output]):
                 await within(PROBE_S, worker.probe())
             except Exception as error:  # noqa: BLE001 - whatever a probe raises, it is not to be the last
                 logger.info("worker is not well", extra={"pool": self.name, "worker": name, "reason": _kind(error)})
-                await asyncio.sleep(delay_s)
-                delay_s = min(2 * delay_s, LONGEST_PROBE_DELAY_S)
+                await asyncio.sleep(max(delay_s, len(self._repairs) / MOST_PROBES_PER_S))
+                delay_s = min(PROBE_DELAY_GROWTH * delay_s, LONGEST_PROBE_DELAY_S)
             else:
                 return
 

@@ -30,7 +30,7 @@ class Scheduler(Protocol):
 class Fault:
     """Befalls the first call that `worker` begins after `at_s`.
 
-    kill: it is gone `into_call` (a share) of the call later, and the broken connection is noticed after NOTICE_S.
+    kill: it is gone `into_call` (a share) of the call later, and the broken connection is noticed after `notice_s`.
     hang: it never answers. late: it answers after twice the time. fail: it answers at once with an error.
     """
 
@@ -38,6 +38,7 @@ class Fault:
     at_s: float
     worker: str = "gpu-0"
     into_call: float = 0.5
+    notice_s: float = NOTICE_S
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -181,7 +182,7 @@ class FixedCallSimulation:
             return
         self._faults.remove(fault)
         if fault.kind == "kill":
-            self._schedule(self.now + fault.into_call * self._call_s + NOTICE_S, "gone", batch.worker)
+            self._schedule(self.now + fault.into_call * self._call_s + fault.notice_s, "gone", batch.worker)
         elif fault.kind == "late":
             self._schedule(self.now + 2 * self._call_s, "answer", batch.id)
         elif fault.kind == "fail":
