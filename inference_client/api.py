@@ -17,6 +17,7 @@ from core.errors import InvalidInput, NotFound
 from core.paging import NewestFirst
 from inference_client import catalogue, services
 from inference_client.following import as_event_id
+from inference_client.guarding import guard
 from inference_client.models import Run, RunStatus
 from inference_client.serializers import (
     ModelListSerializer,
@@ -30,7 +31,7 @@ from inference_client.streaming import stream_events, take_slot
 def _run_of(request: Request, run_id: uuid.UUID) -> Run:
     """Raises NotFound, the same for an absent run and for somebody else's."""
     run = Run.objects.visible_to(request.user).filter(pk=run_id).first()
-    if run is None:
+    if run is None or not guard().ask(run.pk, run.account_id):
         raise NotFound
     return run
 

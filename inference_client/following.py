@@ -10,8 +10,8 @@ import asyncio
 import concurrent.futures
 import re
 import uuid
-from collections.abc import AsyncIterator, Mapping
-from typing import cast
+from collections.abc import AsyncIterator, Callable, Mapping
+from typing import ParamSpec, TypeVar, cast
 
 import redis
 import redis.asyncio
@@ -33,6 +33,9 @@ _START = "0-0"
 #: The readers' own threads: in the shared one of the event loop a slow query would stop every other request.
 _database = concurrent.futures.ThreadPoolExecutor(max_workers=4, thread_name_prefix="run-readers")
 
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
+
 Entry = tuple[bytes, Mapping[bytes, bytes]]
 Told = tuple[str | None, Event]
 
@@ -47,15 +50,26 @@ async def look_at(run_id: uuid.UUID) -> Run | None:
 
     Raises OperationalError or InterfaceError while the database is away.
     """
-    return await asyncio.get_running_loop().run_in_executor(_database, _read_row, run_id)
+    return await in_readers_thread(_read_row, run_id)
+
+
+async def in_readers_thread(
+    read: Callable[Arguments, Answer], *args: Arguments.args, **kwargs: Arguments.kwargs
+) -> Answer:
+    """Read something in a thread of the readers. Holds no connection afterwards."""
+
+    def work() -> Answer:
+        try:
+            return read(*args, **kwargs)
+        finally:
+            connection.close()
+
+    return await asyncio.get_running_loop().run_in_executor(_database, work)
 
 
 def _read_row(run_id: uuid.UUID) -> Run | None:
-    try:
-        runs = Run.objects.filter(pk=run_id, account__is_active=True)
-        return runs.defer("request", "wire_request", "response_json").first()
-    finally:
-        connection.close()
+    runs = Run.objects.filter(pk=run_id, account__is_active=True)
+    return runs.defer("request", "wire_request", "response_json").first()
 
 
 class Follower:

@@ -6,23 +6,25 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, TypeVar
 
 import redis
 import redis.asyncio
 from asgiref.sync import sync_to_async
-from django.db import connections
+from django.db import InterfaceError, OperationalError, connections
 
 from core.errors import RateLimited
 from core.ids import new_id
 from core.redis import async_client
 from inference_client.events import Event, hasty_client
-from inference_client.following import Follower, Told
+from inference_client.following import Follower, Told, in_readers_thread
+from inference_client.guarding import guard
 from inference_client.models import Run
 
 MOST_STREAMS = 20
-KEEP_ALIVE_S = 10.0
+KEEP_ALIVE_S = 12.0
+SHORTEST_PAUSE_S = 0.5
 #: A stream whose process died is forgotten after this long.
 SLOT_S = 30
 
@@ -36,6 +38,8 @@ def frame(event_id: str | None, event: Event) -> bytes:
 
 
 KEEP_ALIVE = b": keep-alive\n\n"
+#: The reader may not see the run any more, and is not to come back.
+ENDED = b'event: ended\ndata: {"code":4403}\n\n'
 
 
 def take_slot(account_id: uuid.UUID) -> str:
@@ -67,7 +71,10 @@ async def stream_events(run: Run, *, last_event_id: str | None, slot: str) -> As
     key = _slots_key(run.account_id)
     try:
         told = Follower(client, run, last_event_id).events()
-        async for item in _with_pauses(told, KEEP_ALIVE_S):
+        async for item in _with_pauses(told, guard().recheck_s):
+            if (item is None or not guard().still(run.pk)) and not await _may_go_on(run):
+                yield ENDED
+                return
             if item is None:
                 await _apart(_keep_slot(client, key, slot))
             yield frame(*item) if item is not None else KEEP_ALIVE
@@ -75,16 +82,24 @@ async def stream_events(run: Run, *, last_event_id: str | None, slot: str) -> As
         await _apart(_leave_slot(client, key, slot))
 
 
-async def _with_pauses(items: AsyncIterator[Told], every_s: float) -> AsyncIterator[Told | None]:
-    """The items, and None at least every `every_s` seconds, however many items there are."""
+async def _may_go_on(run: Run) -> bool:
+    """Asked before each frame whose last answer is too old, and of a quiet stream by the clock."""
+    try:
+        return await in_readers_thread(guard().ask, run.pk, run.account_id)
+    except (OperationalError, InterfaceError):
+        return False
+
+
+async def _with_pauses(items: AsyncIterator[Told], pause_s: Callable[[], float]) -> AsyncIterator[Told | None]:
+    """The items, and None after each `pause_s()` seconds, KEEP_ALIVE_S at most, however many items there are."""
     clock = asyncio.get_running_loop().time
-    pause_at = clock() + every_s
+    pause_at = clock() + max(SHORTEST_PAUSE_S, min(pause_s(), KEEP_ALIVE_S))
     pending = asyncio.ensure_future(_next_or_end(items))
     try:
         while True:
             await asyncio.wait({pending}, timeout=max(0.0, pause_at - clock()))
             if clock() >= pause_at:
-                pause_at = clock() + every_s
+                pause_at = clock() + max(SHORTEST_PAUSE_S, min(pause_s(), KEEP_ALIVE_S))
                 yield None
             if pending.done():
                 item = pending.result()

@@ -56,6 +56,12 @@ def own_prompt_for(user: User | AnonymousUser, prompt_id: uuid.UUID) -> Prompt:
     return mine
 
 
+def abilities(user: User | AnonymousUser, prompt: Prompt) -> dict[str, bool]:
+    """What this person may do with a prompt they see, by the words that pages use."""
+    names = {"change": CHANGE, "comment": COMMENT, "run": RUN, "label": LABEL, "share": SHARE, "own": OWN}
+    return {word: user.has_perm(permission, prompt) for word, permission in names.items()}
+
+
 def version_of(prompt: Prompt, pointer: str | int) -> Version:
     """The version that a number, `latest`, a label or a branch stands for. Raises NotFound.
 

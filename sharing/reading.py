@@ -5,11 +5,11 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 
-from django.db.models import F, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from playground.models import Prompt, VersionRun
+from playground.models import VersionRun
 from sharing.models import Grant, Role
 from sharing.policy import Standing
 
@@ -37,18 +37,23 @@ class RunStanding:
 
 
 def run_standing(run_id: uuid.UUID, account_id: uuid.UUID) -> RunStanding | None:
-    """None if the account is gone or switched off, or may not see the prompt of the run any more."""
-    person = User.objects.filter(pk=account_id, is_active=True).first()
-    if person is None:
-        return None
+    """None if the account may not see the prompt of the run any more, or is switched off."""
+    prompt = "version__prompt"
+    shared = Grant.objects.live(timezone.now()).filter(prompt=OuterRef(prompt), account=OuterRef("run__account"))
     row = (
         VersionRun.objects.filter(run=run_id)
-        .annotate(epoch=F("version__prompt__acl_epoch"), of=F("version__prompt_id"))
-        .values_list("of", "epoch")
+        .annotate(shared=Exists(shared))
+        .values(
+            "shared", "run__account__is_active", f"{prompt}_id", *(f"{prompt}__{name}" for name in _ASKED_OF_A_PROMPT)
+        )
         .first()
     )
     if row is None:
         return RunStanding(prompt_id=None, acl_epoch=0)
-    if not Prompt.objects.readable_by(person).filter(pk=row[0], trashed_at=None).exists():
+    is_there = row[f"{prompt}__trashed_at"] is None and row["run__account__is_active"]
+    if not is_there or not (row["shared"] or row[f"{prompt}__owner_id"] == account_id):
         return None
-    return RunStanding(prompt_id=row[0], acl_epoch=row[1])
+    return RunStanding(prompt_id=row[f"{prompt}_id"], acl_epoch=row[f"{prompt}__acl_epoch"])
+
+
+_ASKED_OF_A_PROMPT = ("owner_id", "trashed_at", "acl_epoch")

@@ -101,7 +101,7 @@ class LabelDetail(APIView):
     @extend_schema(operation_id="labels_move", request=LabelInput, responses=LabelOutput)
     def put(self, request: Request, prompt_id: uuid.UUID, name: str) -> Response:
         """Point a label at a version, making it if need be. With `expected`: 409 if somebody moved it meanwhile."""
-        prompt = access.prompt_for(request.user, prompt_id, access.CHANGE)
+        prompt = access.prompt_for(request.user, prompt_id, access.LABEL)
         given = checked(LabelInput, request)
         label = services.move_label(
             actor=person(request),
@@ -116,7 +116,7 @@ class LabelDetail(APIView):
     @extend_schema(operation_id="labels_remove", responses={204: None})
     def delete(self, request: Request, prompt_id: uuid.UUID, name: str) -> Response:
         """Remove a label; its history stays."""
-        prompt = access.prompt_for(request.user, prompt_id, access.CHANGE)
+        prompt = access.prompt_for(request.user, prompt_id, access.LABEL)
         services.remove_label(actor=person(request), prompt=prompt, name=name)
         return Response(status=204)
 

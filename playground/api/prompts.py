@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.models import User
 from core.errors import InvalidInput
 from core.paging import NewestFirst
 from playground import access, searching, services
@@ -24,6 +25,11 @@ _STATES: dict[str, Callable[[PromptQuerySet], PromptQuerySet]] = {
     "archived": PromptQuerySet.archived,
     "trashed": PromptQuerySet.trashed,
 }
+_WHOSE: dict[str, Callable[[User], PromptQuerySet]] = {
+    "mine": Prompt.objects.visible_to,
+    "shared": lambda person: Prompt.objects.readable_by(person).exclude(owner=person),
+    "any": Prompt.objects.readable_by,
+}
 
 
 class PromptList(APIView):
@@ -32,6 +38,9 @@ class PromptList(APIView):
         parameters=[
             OpenApiParameter("q", OpenApiTypes.STR, description="Words in its own lines, or in any of its versions."),
             OpenApiParameter("state", OpenApiTypes.STR, enum=list(_STATES), description="Default: active."),
+            OpenApiParameter(
+                "whose", OpenApiTypes.STR, enum=list(_WHOSE), description="Default: mine; any where `q` is given."
+            ),
             OpenApiParameter("tag", OpenApiTypes.STR),
             OpenApiParameter("folder", OpenApiTypes.STR),
             OpenApiParameter("cursor", OpenApiTypes.STR),
@@ -40,9 +49,9 @@ class PromptList(APIView):
         responses=FoundPromptOutput(many=True),
     )
     def get(self, request: Request) -> Response:
-        """My prompts, newest first."""
+        """My prompts, newest first. Words are also looked for in those that others share with me."""
         query = searching.read_query(request.query_params.get("q", ""))
-        found = searching.matching(_in_state(Prompt.objects.visible_to(person(request)), request), query)
+        found = searching.matching(_in_state(_asked_for(person(request), request), request), query)
         for name, lookup in (("tag", "tags__contains"), ("folder", "folder")):
             value = request.query_params.get(name)
             if value is not None:
@@ -62,6 +71,13 @@ class PromptList(APIView):
         return Response(PromptOutput(prompt).data, status=201)
 
 
+def _asked_for(asking: User, request: Request) -> PromptQuerySet:
+    whose = request.query_params.get("whose") or ("any" if request.query_params.get("q") else "mine")
+    if whose not in _WHOSE:
+        raise InvalidInput(f"Prompts are of {', '.join(_WHOSE)}.", field="whose")
+    return _WHOSE[whose](asking)
+
+
 def _in_state(prompts: PromptQuerySet, request: Request) -> PromptQuerySet:
     state = request.query_params.get("state", "active")
     if state not in _STATES:
@@ -78,7 +94,7 @@ class PromptDetail(Erasure, APIView):
 
     @extend_schema(operation_id="prompts_update", request=PromptInput(partial=True), responses=PromptOutput)
     def patch(self, request: Request, prompt_id: uuid.UUID) -> Response:
-        """Rename it, or change its description, tags or folder."""
-        prompt = access.prompt_for(request.user, prompt_id, access.CHANGE)
+        """Rename it, or change its description, tags or folder. For its owner only."""
+        prompt = access.prompt_for(request.user, prompt_id, access.OWN)
         services.update_prompt(prompt=prompt, **checked(PromptInput, request, partial=True))
         return Response(PromptOutput(Prompt.objects.with_latest_number().get(pk=prompt.pk)).data)

@@ -60,6 +60,7 @@ export class RunStream {
     on("text", (data) => this.#text(data));
     on("reset", (data) => this.#replace(data.text));
     on("done", (data) => this.#done(data));
+    on("ended", () => this.#ended());
     this.source.addEventListener("error", () => this.#onError());
   }
 
@@ -93,6 +94,14 @@ export class RunStream {
   #done(data) {
     this.close();
     Object.assign(this.run, runState({ ...data, id: this.run.id, model: this.run.model, output: this.run.text }));
+    this.reader.onState();
+  }
+
+  /* Access to the prompt was taken back: coming back would only be refused again. */
+  #ended() {
+    this.close();
+    const error = { code: "access_ended", message: "This prompt is no longer shared with you." };
+    Object.assign(this.run, { status: "lost", error });
     this.reader.onState();
   }
 
