@@ -14,13 +14,19 @@ from django.db.models import F, Q
 from accounts.models import User
 from chat import statements
 from chat.messages import Told
-from chat.models import Block, Conversation, Member, Message
+from chat.models import Block, Conversation, Member, Message, ReferenceKind
 from core.errors import InvalidInput, NotFound
 
 ROWS = 100
 MESSAGES = 50
 FOUND = 50
 EXCERPT = 240
+#: For lines that have no room for a card.
+REFERENCE_WORDS = {
+    ReferenceKind.VERSION.value: "A version of a prompt",
+    ReferenceKind.RUN.value: "A run of a prompt",
+    ReferenceKind.ACCESS_REQUEST.value: "A request for access",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +43,15 @@ class Row:
     @property
     def own(self) -> bool:
         return self.last is not None and self.last.sender_id != self.peer.pk
+
+    @property
+    def last_words(self) -> str:
+        """The last message in one line."""
+        if self.last is None:
+            return "No message yet"
+        if self.last.deleted_at is not None:
+            return "Message deleted"
+        return self.last.body or REFERENCE_WORDS.get(self.last.reference_kind or "", "")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,12 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.models import User
 from chat import page_lists, services
+from chat.card_pages import cards_address
 from chat.models import Conversation
 from chat.people import find_people
 from core.errors import Conflict, DomainError, InvalidInput, NotAllowed, NotAuthenticated, RateLimited
@@ -95,7 +96,7 @@ def _show(
         "key": key or new_id(),
         "page": {
             **page_lists.as_page(person, opened, place, history),
-            "cards": _cards_address(),
+            "cards": cards_address(),
             "before": before,
         },
     }
@@ -175,15 +176,6 @@ def _side(person: User, *, cursor: str = "", chosen: uuid.UUID | None = None) ->
         "more": f"?cursor={listed.following}".replace("+", "%2B") if listed.following else "",
         "first": "?" if cursor else "",
     }
-
-
-def _cards_address() -> str:
-    """Where the fragments of cards are, with `kind` and `id` to fill in; "" as long as nothing serves them."""
-    try:
-        sample = reverse("shared-card", args=["kind", uuid.UUID(int=0)])
-    except NoReverseMatch:
-        return ""
-    return sample.removesuffix(f"kind/{uuid.UUID(int=0)}/")
 
 
 def _as_id(given: str) -> uuid.UUID:

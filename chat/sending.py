@@ -60,13 +60,13 @@ def draft(
     reference: Reference | None = None,
     gen: int | None = None,
 ) -> Draft:
-    """Raises InvalidInput for a text that can never be sent (`chat.text`)."""
+    """Raises InvalidInput for a text that can never be sent (`chat.text`); with a reference there may be none."""
     return Draft(
         id=new_id(),
         sender=sender,
         conversation=conversation,
         client_msg_id=client_msg_id,
-        body=clean_body(body),
+        body="" if reference is not None and not body.strip() else clean_body(body),
         reference=reference,
         gen=gen,
     )

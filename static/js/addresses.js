@@ -32,3 +32,12 @@ export function comparePage(promptId, from, to) {
 export function mergePage(promptId, ours, theirs) {
   return `/prompts/${promptId}/merge/${query({ ours, theirs })}`;
 }
+
+/**
+ * Where somebody is chosen to whom a version or a run is sent.
+ * @param {"version" | "run"} kind
+ * @param {string} id
+ */
+export function sendPage(kind, id) {
+  return `/chat/send/${kind}/${id}/`;
+}

@@ -96,7 +96,7 @@ export async function call(path, options) {
 
 /**
  * @param {string} path
- * @param {{signal?: AbortSignal}} [options]
+ * @param {Parameters<typeof request>[1]} [options]
  * @returns {Promise<string>}
  */
 export async function callText(path, options) {

@@ -1,4 +1,5 @@
 /* The output pane: the answer as it arrives, what to know about it, its facts. */
+import { sendPage } from "./addresses.js";
 import { call } from "./api.js";
 import { el, icon, one } from "./dom.js";
 import { showNotice } from "./model_notices.js";
@@ -88,6 +89,9 @@ export class Output {
     state.dataset.state = status === "lost" ? "failed" : status;
     state.textContent = stateWord(status);
     this.stopButton.hidden = !this.isRunning;
+    const send = one("[data-send-run]", this.root, HTMLAnchorElement);
+    send.hidden = this.run === null || this.isRunning;
+    if (this.run) send.href = sendPage("run", this.run.id);
     one("[data-output-idle]", this.root, HTMLElement).hidden = this.run !== null;
     this.#paintText();
     this.#paintProblem();

@@ -2,11 +2,17 @@
 import { callText } from "../api.js";
 import { one } from "../dom.js";
 import { paintTime } from "../time.js";
+import { REFERENCE_WORDS } from "./card.js";
 import { countWords, showUnread } from "./unread.js";
 
 /** @typedef {import("./messages.js").Message} Message */
 
 const LINE = 120;
+
+/** @param {Message} message */
+export function lineOf({ body, reference }) {
+  return [...(body || (reference ? REFERENCE_WORDS[reference.kind] : ""))].slice(0, LINE).join("").replace(/\s+/g, " ");
+}
 
 export class ConversationList {
   /** @param {string} me */
@@ -67,7 +73,7 @@ export class ConversationList {
     if (!row) return;
     const time = one("[data-row-time]", row, HTMLTimeElement);
     if (time.dateTime && new Date(time.dateTime) > new Date(message.created_at)) return;
-    const text = message.deleted ? "Message deleted" : [...(message.body ?? "")].slice(0, LINE).join("").replace(/\s+/g, " ");
+    const text = message.deleted ? "Message deleted" : lineOf(message);
     one("[data-row-last]", row).textContent = (message.sender === this.me ? "You: " : "") + text;
     time.dateTime = message.created_at;
     time.dataset.relative = "";

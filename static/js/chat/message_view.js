@@ -45,7 +45,7 @@ export function messageRow(message, { own, name, mark, cards }) {
     bubble.classList.add("is-deleted");
     bubble.append(el("p", {}, "Message deleted"));
   } else {
-    showBody(bubble, message.body ?? "");
+    if (message.body) showBody(bubble, message.body);
     if (message.reference) bubble.prepend(card(message.reference, cards));
   }
   const meta = el("p", { class: "message-meta" }, timeOf(message.created_at));

@@ -1,8 +1,8 @@
 /* Notifications of the browser, if it has them and the person wants them: for messages that nobody is looking at. */
 
-/** @typedef {import("./messages.js").Message} Message */
+import { lineOf } from "./conversation_list.js";
 
-const LINE = 140;
+/** @typedef {import("./messages.js").Message} Message */
 
 /* Without a secure address (plain http on a home network) there is none. */
 const canAsk = () => "Notification" in window && Notification.permission === "default";
@@ -24,7 +24,7 @@ export function bindNotifications() {
  */
 export function notify(message, name, open) {
   if (!document.hidden || !("Notification" in window) || Notification.permission !== "granted") return;
-  const body = [...(message.body ?? "")].slice(0, LINE).join("");
+  const body = lineOf(message);
   // The same tag: a second message of a conversation takes the place of the first.
   const shown = new Notification(name, { body, tag: message.conversation });
   shown.addEventListener("click", () => {

@@ -3,6 +3,7 @@ import { one, pageData } from "../dom.js";
 import { bindKey } from "../keys.js";
 import { paintTimes } from "../time.js";
 import { toastError } from "../toast.js";
+import { fillCards } from "../chat/card.js";
 import { ChatClient } from "../chat/client.js";
 import { ConversationList } from "../chat/conversation_list.js";
 import { bindNotifications, notify } from "../chat/notifications.js";
@@ -101,6 +102,7 @@ function arrive() {
   }
 }
 
+fillCards();
 arrive();
 bindKey("m", "Write a message", () => open?.composer.text.focus());
 bindKey("c", "New conversation", () => one("[data-new-conversation]", document, HTMLElement).click());
