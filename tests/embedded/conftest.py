@@ -2,22 +2,15 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.services_plugin import ALONE, Instance, is_locked, reap, start
+from tests.waiting import wait_until
 
 StartAlone = Callable[..., Instance]
-
-
-def wait_until(what: Callable[[], object], *, within_s: float = 30) -> None:
-    deadline = time.monotonic() + within_s
-    while not what():
-        assert time.monotonic() < deadline, f"not within {within_s} s"
-        time.sleep(0.1)
 
 
 def is_stopped(instance: Instance) -> bool:

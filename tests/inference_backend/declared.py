@@ -8,8 +8,9 @@ from typing import Any
 import httpx2
 
 from inference_backend.settings import Settings
-from tests.inference_backend.running import SERVICE_KEY, running_backend, wait_until
+from tests.inference_backend.running import SERVICE_KEY, running_backend
 from tests.inference_backend.scripted_engine import MODEL, ScriptedEngine
+from tests.waiting import wait_until
 
 HEADERS = {"x-api-key": SERVICE_KEY, "anthropic-version": "2023-06-01"}
 #: Shorter than in production, so that a test of silence takes no minutes.
@@ -66,7 +67,7 @@ def scripted_engines(count: int, **fields: Any) -> Iterator[list[ScriptedEngine]
 
 
 def replicas(address: str) -> dict[str, dict[str, Any]]:
-    rows = httpx2.get(f"{address}/readyz", trust_env=False, timeout=5).json()["replicas"]
+    rows = httpx2.get(f"{address}/readyz", trust_env=False, timeout=30).json()["replicas"]
     return {row["replica"]: row for row in rows}
 
 
@@ -76,7 +77,7 @@ def in_state(address: str, state: str) -> set[str]:
 
 def metric(address: str, line: str) -> float:
     """The value of a metric, named as it is printed; 0 where it is not printed."""
-    text = httpx2.get(f"{address}/metrics", trust_env=False, timeout=5).text
+    text = httpx2.get(f"{address}/metrics", trust_env=False, timeout=30).text
     return next((float(row.rsplit(" ", 1)[1]) for row in text.splitlines() if row.rsplit(" ", 1)[0] == line), 0.0)
 
 

@@ -3,44 +3,28 @@
 import contextlib
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import uvicorn
 
+from embedded.ports import free_port
 from inference_backend.app import build_app
 from inference_backend.settings import Settings
+from tests.waiting import wait_until
 
 SERVICE_KEY = "service-key-of-the-tests"
 EMBEDDED_MODEL = "smollm2-135m-instruct"
-WAIT_S = 20.0
-
-
-def wait_until(holds: Callable[[], object], *, within_s: float = WAIT_S) -> None:
-    deadline = time.monotonic() + within_s
-    while not holds():
-        if time.monotonic() > deadline:
-            raise TimeoutError("it did not happen in time")
-        time.sleep(0.01)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def answers(url: str) -> bool:
     try:
-        return httpx2.get(url, timeout=2, trust_env=False).status_code == 200
+        return httpx2.get(url, timeout=10, trust_env=False).status_code == 200
     except httpx2.HTTPError:
         return False
 
@@ -51,7 +35,7 @@ def running_backend(settings: Settings, *, wait_for_ready: bool = True) -> Itera
     config = uvicorn.Config(
         build_app(settings),
         host="127.0.0.1",
-        port=free_port(),
+        port=0,
         loop="uvloop",
         http="httptools",
         log_config=None,
@@ -61,13 +45,14 @@ def running_backend(settings: Settings, *, wait_for_ready: bool = True) -> Itera
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    address = f"http://127.0.0.1:{config.port}"
     try:
+        wait_until(lambda: server.started or not thread.is_alive())
+        address = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
         wait_until(lambda: answers(f"{address}{'/readyz' if wait_for_ready else '/healthz'}"))
         yield address
     finally:
         server.should_exit = True
-        thread.join(10)
+        thread.join(60)
 
 
 class ServiceProcess:
@@ -89,7 +74,7 @@ class ServiceProcess:
         def found() -> list[dict[str, Any]]:
             return [line for line in self.lines() if line["message"] == "request"]
 
-        wait_until(lambda: len(found()) >= count, within_s=5)
+        wait_until(lambda: len(found()) >= count)
         return found()
 
     def lines(self) -> list[dict[str, Any]]:
@@ -98,7 +83,7 @@ class ServiceProcess:
 
     def kill(self) -> None:
         self.running.kill()
-        self.running.wait(10)
+        self.running.wait(60)
 
 
 class EmbeddedEngine:
@@ -123,13 +108,13 @@ class EmbeddedEngine:
         if self._process is None:
             raise RuntimeError("not started")
         self._process.terminate()
-        return self._process.wait(10)
+        return self._process.wait(60)
 
     def kill(self) -> None:
         if self._process is None:
             raise RuntimeError("not started")
         self._process.kill()
-        self._process.wait(10)
+        self._process.wait(60)
 
     def busy_slots(self) -> int:
         slots = httpx2.get(f"{self.url}/slots", timeout=5, trust_env=False).json()

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 MODEL = "scripted"
-HANG_S = 10
+HANG_S = 60
 GOLDEN_QUESTION = "What is the capital of France?"
 
 

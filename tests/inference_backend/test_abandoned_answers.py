@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -14,8 +14,8 @@ from inference_backend.fleet.fleet import Fleet
 from inference_backend.fleet.model import Model
 from inference_backend.generation import Generation
 from inference_backend.settings import Timeouts
-from tests.inference_backend.running import wait_until
 from tests.inference_backend.scripted_engine import MODEL, Hang, Refuse, Reset, ScriptedEngine, text, whole
+from tests.waiting import until_beside
 
 REQUEST = GenerationRequest(turns=(Turn(role="user", text="hi"),), max_tokens=50, temperature=0.0)
 
@@ -36,16 +36,12 @@ async def served(engine: ScriptedEngine, timeouts: Timeouts | None = None) -> As
     watch = asyncio.create_task(fleet.watch())
     try:
         model = fleet.find(MODEL)
-        await until(lambda: model.ready)
+        await until_beside(lambda: model.ready)
         yield model
     finally:
         watch.cancel()
         await asyncio.gather(watch, return_exceptions=True)
         await fleet.aclose()
-
-
-async def until(holds: Callable[[], object]) -> None:
-    await asyncio.to_thread(wait_until, holds)
 
 
 def generation(model: Model, name: str) -> Generation:
@@ -74,7 +70,7 @@ async def nothing_is_left(model: Model, engine: ScriptedEngine) -> None:
     snapshot = model.pool.snapshot()
     assert (snapshot.running, sum(snapshot.waiting.values())) == (0, 0)
     assert model.replica("only").running == 0
-    await until(lambda: engine.open_now == 0)
+    await until_beside(lambda: engine.open_now == 0)
     engine.forget()
     assert await read(model, "afterwards") == "Hello there"
 
@@ -83,7 +79,7 @@ async def test_leaving_in_the_middle_of_an_answer(engine: ScriptedEngine) -> Non
     async with served(engine) as model:
         engine.play(text("one"), Hang())
         assert await read(model, "first", most=1) == "one"
-        assert engine.caller_left.wait(2)
+        await until_beside(engine.caller_left.is_set)
         await nothing_is_left(model, engine)
 
 
@@ -91,9 +87,9 @@ async def test_leaving_before_the_first_token(engine: ScriptedEngine) -> None:
     async with served(engine) as model:
         engine.play(Hang())
         task = asyncio.create_task(read(model, "first"))
-        await until(lambda: engine.requests)
+        await until_beside(lambda: engine.requests)
         await leave(task)
-        assert engine.caller_left.wait(2)
+        await until_beside(engine.caller_left.is_set)
         await nothing_is_left(model, engine)
 
 
@@ -101,9 +97,9 @@ async def test_leaving_the_queue(engine: ScriptedEngine) -> None:
     async with served(engine) as model:
         engine.play(text("one"), Hang())
         first = asyncio.create_task(read(model, "first"))
-        await until(lambda: engine.requests)
+        await until_beside(lambda: engine.requests)
         second = asyncio.create_task(read(model, "second"))
-        await until(lambda: sum(model.pool.snapshot().waiting.values()) == 1)
+        await until_beside(lambda: sum(model.pool.snapshot().waiting.values()) == 1)
         await leave(second)
         assert len(engine.requests) == 1, "what waited never got to the engine"
         await leave(first)
@@ -114,7 +110,7 @@ async def test_a_deadline_in_the_queue(engine: ScriptedEngine) -> None:
     async with served(engine, Timeouts(queue_s=0.3)) as model:
         engine.play(text("one"), Hang())
         first = asyncio.create_task(read(model, "first"))
-        await until(lambda: engine.requests)
+        await until_beside(lambda: engine.requests)
         with pytest.raises(DeadlineExceededError):
             await read(model, "second")
         await leave(first)
@@ -126,10 +122,10 @@ async def test_leaving_while_a_lost_replica_is_verified_again(engine: ScriptedEn
         engine.golden_answer = [Hang()]
         engine.play(text("one"), Reset())
         task = asyncio.create_task(read(model, "first"))
-        await until(lambda: model.replica("only").state == "suspect")
+        await until_beside(lambda: model.replica("only").state == "suspect")
         await leave(task)
         engine.golden_answer = whole("Paris.")
-        await until(lambda: model.ready)
+        await until_beside(lambda: model.ready)
         await nothing_is_left(model, engine)
 
 
@@ -138,9 +134,9 @@ async def test_leaving_while_the_answer_is_replayed(engine: ScriptedEngine) -> N
         engine.play(text("one"), text(" two"), Reset())
         engine.play(text("one"), Hang())
         task = asyncio.create_task(read(model, "first"))
-        await until(lambda: len(engine.requests) == 2)
+        await until_beside(lambda: len(engine.requests) == 2)
         await leave(task)
-        assert engine.caller_left.wait(2)
+        await until_beside(engine.caller_left.is_set)
         await nothing_is_left(model, engine)
 
 

@@ -20,7 +20,7 @@ def post(
 ) -> httpx2.Response:
     sent = {"x-api-key": SERVICE_KEY, **headers} | ({"anthropic-version": version} if version else {})
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return httpx2.post(address + path, content=content, headers=sent, trust_env=False, timeout=20)
+    return httpx2.post(address + path, content=content, headers=sent, trust_env=False, timeout=30)
 
 
 def refusal(response: httpx2.Response, status: int, kind: str) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -22,6 +22,7 @@ from inference_backend.pools.batch_pool import BatchPool
 from inference_backend.pools.submission import Ticket
 from inference_backend.scheduling.batch import BatchScheduler
 from inference_backend.scheduling.delay_gate import Band, DelayGate
+from tests.waiting import until
 
 CALL_S = 0.02
 # Far more than the call takes, so that a busy machine makes no worker look hung; tests of hanging set their own.
@@ -57,12 +58,6 @@ async def ask(pool: Pool, *texts: str, deadline_s: float = 30) -> list[Embedding
     """Each text by a caller of its own."""
     calls = (pool.submit(text, tier="pro", deadline_s=deadline_s) for text in texts)
     return await asyncio.gather(*calls, return_exceptions=True)
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not holds():  # noqa: ASYNC110 - the states of a pool are not events
-            await asyncio.sleep(0.005)
 
 
 def assert_nothing_is_left(pool: Pool) -> None:

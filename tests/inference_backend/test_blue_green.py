@@ -4,7 +4,7 @@ import asyncio
 import collections
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 
 from inference_backend.settings import Settings
 from tests.inference_backend.declared import HEADERS, Declared, in_state, replicas, scripted_engines
-from tests.inference_backend.running import SERVICE_KEY, running_backend, wait_until
+from tests.inference_backend.running import SERVICE_KEY, running_backend
 from tests.inference_backend.scripted_engine import (
     DONE,
     MODEL,
@@ -26,6 +26,7 @@ from tests.inference_backend.scripted_engine import (
     usage,
     whole,
 )
+from tests.waiting import until_beside, wait_until
 
 BLUE, GREEN = "sha256:blue", "sha256:green"
 WORDS = 30
@@ -99,10 +100,6 @@ async def under_load(address: str) -> AsyncIterator[Load]:
         assert all(isinstance(end, asyncio.CancelledError) for end in ended), ended
 
 
-async def until(holds: Callable[[], object]) -> None:
-    await asyncio.to_thread(wait_until, holds)
-
-
 @contextlib.contextmanager
 def served(path: Path) -> Iterator[str]:
     settings = Settings.from_environment({"INFERENCE_CONFIG": str(path), "INFERENCE_SERVICE_KEY": SERVICE_KEY})
@@ -116,25 +113,25 @@ async def test_a_switch_and_a_rollback_under_load_lose_no_request_and_mix_no_ans
     declared.write_text(model(BLUE, BLUES))
     with served(declared.path) as address:
         async with under_load(address) as load:
-            await until(lambda: load.answers["blue"] > 100)
+            await until_beside(lambda: load.answers["blue"] > 100)
             declared.write_text(model(BLUE, BLUES, GREENS))
-            await until(lambda: in_state(address, "verified") == {"green-0", "green-1"})
+            await until_beside(lambda: in_state(address, "verified") == {"green-0", "green-1"})
             assert load.answers["green"] == 0, "brought up beside the old ones, without traffic"
 
             declared.write_text(model(GREEN, BLUES, GREENS))
-            await until(lambda: load.answers["green"] > 100)
+            await until_beside(lambda: load.answers["green"] > 100)
             assert set(load.latest) == {"green"}
-            await until(lambda: in_state(address, "verified") == {"blue-0", "blue-1"})
+            await until_beside(lambda: in_state(address, "verified") == {"blue-0", "blue-1"})
 
             declared.write_text(model(BLUE, BLUES, GREENS))
-            await until(lambda: list(load.latest) == ["blue"] * CALLERS)
+            await until_beside(lambda: list(load.latest) == ["blue"] * CALLERS)
 
             declared.write_text(model(GREEN, BLUES, GREENS))
-            await until(lambda: list(load.latest) == ["green"] * CALLERS)
+            await until_beside(lambda: list(load.latest) == ["green"] * CALLERS)
             declared.write_text(model(GREEN, GREENS))
-            await until(lambda: set(replicas(address)) == {"green-0", "green-1"})
+            await until_beside(lambda: set(replicas(address)) == {"green-0", "green-1"})
             seen = load.answers["green"]
-            await until(lambda: load.answers["green"] > seen + 100)
+            await until_beside(lambda: load.answers["green"] > seen + 100)
         assert load.failures == []
         assert set(replicas(address)) == {"green-0", "green-1"}
 

@@ -23,7 +23,7 @@ from tests.inference_backend.chaos.processes import (
     journal_of,
 )
 from tests.inference_backend.declared import Declared
-from tests.inference_backend.running import wait_until
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
 SEED = 20_261_130
@@ -105,7 +105,7 @@ def total(stack: Stack, name: str, **labels: str) -> float:
     rows = [
         row
         for address in stack.addresses
-        for row in httpx2.get(f"{address}/metrics", trust_env=False, timeout=10).text.splitlines()
+        for row in httpx2.get(f"{address}/metrics", trust_env=False, timeout=30).text.splitlines()
     ]
     wanted = [f'{label}="{value}"' for label, value in labels.items()]
     return sum(
@@ -155,7 +155,7 @@ def test_nothing_is_begun_again_but_to_replace_what_was_lost(stack: Stack, after
 def test_the_counters_of_the_service_add_up_to_what_the_callers_saw(stack: Stack, aftermath: Aftermath) -> None:
     seen = aftermath.seen
     name, path = "inference_requests_total", "/v1/messages"
-    wait_until(lambda: total(stack, name, path=path) == sum(seen.statuses.values()), within_s=10)
+    wait_until(lambda: total(stack, name, path=path) == sum(seen.statuses.values()))
     for status, count in seen.statuses.items():
         if status != 200:
             assert total(stack, name, path=path, status=str(status)) == count
@@ -167,6 +167,6 @@ def test_the_counters_of_the_service_add_up_to_what_the_callers_saw(stack: Stack
 def test_no_slot_place_or_lease_is_left_behind(stack: Stack, aftermath: Aftermath) -> None:
     assert aftermath.seen.statuses
     for gauge in ("inference_in_flight", "inference_running", "inference_queue_waiting"):
-        wait_until(partial(is_zero, stack, gauge), within_s=10)
+        wait_until(partial(is_zero, stack, gauge))
     wait_until(lambda: stack.store.keys("limits:leases:*") == [], within_s=40)
-    wait_until(lambda: total(stack, "inference_replicas", state="ready") == REPLICAS * len(stack.services), within_s=30)
+    wait_until(lambda: total(stack, "inference_replicas", state="ready") == REPLICAS * len(stack.services))

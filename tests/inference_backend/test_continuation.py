@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.inference_backend.declared import HEADERS, Declared, in_state, metric, scripted_engines
-from tests.inference_backend.running import EMBEDDED_MODEL, EmbeddedEngine, wait_until
+from tests.inference_backend.running import EMBEDDED_MODEL, EmbeddedEngine
 from tests.inference_backend.scripted_engine import (
     DONE,
     MODEL,
@@ -26,6 +26,7 @@ from tests.inference_backend.scripted_engine import (
     text,
     usage,
 )
+from tests.waiting import wait_until
 
 WORDS = ["The", " quick", " brown", " fox", " jumps", " over", " it", "."]
 ANSWER = "".join(WORDS)
@@ -282,7 +283,7 @@ def test_nobody_of_another_version_goes_on(engines: list[ScriptedEngine], tmp_pa
         engines[0].play(*words(*WORDS[:3]), Reset())
         told = read(address)
         assert told.events[-1] == "error"
-        wait_until(lambda: in_state(address, "ready") == {"old", "new"}, within_s=5)
+        wait_until(lambda: in_state(address, "ready") == {"old", "new"})
     assert sorted(len(engine.requests) for engine in engines) == [0, 1]
 
 

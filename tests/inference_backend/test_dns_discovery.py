@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from inference_backend.fleet.fleet import Fleet
 from inference_backend.generation import Generation
 from inference_backend.settings import Timeouts
 from tests.inference_backend.declared import Declared, in_state
-from tests.inference_backend.running import running_backend, wait_until
+from tests.inference_backend.running import running_backend
 from tests.inference_backend.scripted_engine import (
     DONE,
     MODEL,
@@ -28,6 +28,7 @@ from tests.inference_backend.scripted_engine import (
     text,
     usage,
 )
+from tests.waiting import until_beside, wait_until
 
 # All of 127/8 is this machine.
 ADDRESSES = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
@@ -93,14 +94,10 @@ async def discovered(engines: dict[str, ScriptedEngine], names: NameServer) -> A
         await fleet.aclose()
 
 
-async def until(holds: Callable[[], object]) -> None:
-    await asyncio.to_thread(wait_until, holds)
-
-
 async def until_ready(fleet: Fleet, *addresses: str) -> None:
     """These are the ready replicas, and there are no others."""
     wanted = {f"engines/{address}": "ready" for address in addresses}
-    await until(lambda: {row["replica"]: row["state"] for row in fleet.report()} == wanted)
+    await until_beside(lambda: {row["replica"]: row["state"] for row in fleet.report()} == wanted)
 
 
 async def test_addresses_are_replicas_and_follow_the_name(engines: dict[str, ScriptedEngine]) -> None:
@@ -116,7 +113,7 @@ async def test_a_name_server_that_does_not_answer_takes_no_replica_away(engines:
     async with discovered(engines, names) as fleet:
         await until_ready(fleet, "127.0.0.1")
         names.addresses, asked = None, names.asked
-        await until(lambda: names.asked >= asked + 3)
+        await until_beside(lambda: names.asked >= asked + 3)
         await until_ready(fleet, "127.0.0.1")
         names.addresses = frozenset({"127.0.0.1", "127.0.0.3"})
         await until_ready(fleet, "127.0.0.1", "127.0.0.3")
@@ -150,7 +147,7 @@ async def test_an_address_that_is_not_well_gets_no_traffic(engines: dict[str, Sc
     engines["127.0.0.2"].golden_answer = [Refuse(500)]
     names = NameServer("127.0.0.1", "127.0.0.2")
     async with discovered(engines, names) as fleet:
-        await until(lambda: "status 500" in str(fleet.report()))
+        await until_beside(lambda: "status 500" in str(fleet.report()))
         states = {row["replica"]: row["state"] for row in fleet.report()}
         assert states["engines/127.0.0.2"] != "ready"
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.inference_backend.conftest import start_service
 from tests.inference_backend.limited import BODY, headers_of
-from tests.inference_backend.running import ServiceProcess, wait_until
+from tests.inference_backend.running import ServiceProcess
 from tests.inference_backend.scripted_engine import (
     DONE,
     End,
@@ -22,6 +22,7 @@ from tests.inference_backend.scripted_engine import (
     text,
     usage,
 )
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def ask(address: str, *, key: str | None = None, **changes: object) -> httpx2.Re
 
 
 def is_draining(address: str) -> bool:
-    response = httpx2.get(f"{address}/readyz", trust_env=False, timeout=5)
+    response = httpx2.get(f"{address}/readyz", trust_env=False, timeout=30)
     return response.status_code == 503 and response.json()["status"] == "draining"
 
 
@@ -59,13 +60,13 @@ def test_what_runs_is_finished_while_new_requests_are_refused(
         running = pool.submit(ask, process.address, stream=stream)
         wait_until(lambda: engine.requests)
         process.running.send_signal(signal.SIGTERM)
-        wait_until(lambda: is_draining(process.address), within_s=5)
+        wait_until(lambda: is_draining(process.address))
         refused = ask(process.address)
         assert refused.status_code == 503
         assert refused.json()["error"]["details"]["error_code"] == "draining"
         assert refused.headers["retry-after"] == "1"
         assert httpx2.get(f"{process.address}/healthz", trust_env=False).status_code == 200
-        finished = running.result(20)
+        finished = running.result(60)
     assert finished.status_code == 200
     assert "two" in finished.text
     assert ("message_stop" in finished.text) is stream
@@ -78,7 +79,7 @@ def test_a_stream_that_takes_too_long_ends_with_an_error_event(engine: ScriptedE
         running = pool.submit(ask, hasty.address, stream=True)
         wait_until(lambda: engine.requests)
         hasty.running.send_signal(signal.SIGTERM)
-        cut = running.result(20)
+        cut = running.result(60)
     assert cut.text.rstrip().splitlines()[-2] == "event: error"
     assert "draining" in cut.text
     assert "message_stop" not in cut.text
@@ -94,7 +95,7 @@ def test_an_answer_that_takes_too_long_is_503_and_its_key_is_free_for_another_pr
         running = pool.submit(ask, hasty.address, key=key)
         wait_until(lambda: engine.requests)
         hasty.running.send_signal(signal.SIGTERM)
-        cut = running.result(20)
+        cut = running.result(60)
     assert cut.status_code == 503
     assert hasty.running.wait(10) in {0, -signal.SIGTERM}
     successor = start_service(engine, tmp_path / "log2", REDIS_URL=redis_url)
@@ -115,7 +116,7 @@ def test_a_second_signal_does_not_wait(engine: ScriptedEngine, process: ServiceP
         running = pool.submit(ask, process.address, stream=True)
         wait_until(lambda: engine.requests)
         process.running.send_signal(signal.SIGTERM)
-        wait_until(lambda: is_draining(process.address), within_s=5)
+        wait_until(lambda: is_draining(process.address))
         process.running.send_signal(signal.SIGTERM)
         assert process.running.wait(6) in {0, -signal.SIGTERM}
         assert running.exception(10) is not None or "message_stop" not in running.result().text

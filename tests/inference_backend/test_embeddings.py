@@ -19,7 +19,8 @@ from inference_backend.embeddings.configuration import STATIC_MODEL, read_embedd
 from inference_backend.engines.embeddings import share_out
 from inference_backend.settings import SettingsError
 from tests.inference_backend.conftest import settings_for
-from tests.inference_backend.running import SERVICE_KEY, running_backend, wait_until
+from tests.inference_backend.running import SERVICE_KEY, running_backend
+from tests.waiting import until_beside, wait_until
 
 ENGINE = "http://127.0.0.1:1"
 HEADERS = {"authorization": f"Bearer {SERVICE_KEY}"}
@@ -271,11 +272,11 @@ async def test_models_come_change_and_go_without_a_restart_or_a_failed_request(t
             return next((float(line.removeprefix(key)) for line in lines if line.startswith(key)), 0.0)
 
         asking = asyncio.create_task(ask_for_a_while(str(client.base_url), "sim"))
-        await asyncio.to_thread(wait_until, lambda: workers_of("sim") == 1)
+        await until_beside(lambda: workers_of("sim") == 1)
         path = tmp_path / "inference.toml"
         changed = "".join(f"[[embeddings]]\n{one}\n" for one in (table("sim", 3), table("new", 1)))
         path.write_text(MODELS + changed, encoding="utf-8")
-        await asyncio.to_thread(wait_until, lambda: workers_of("sim") == 3 and workers_of("new") == 1)
+        await until_beside(lambda: workers_of("sim") == 3 and workers_of("new") == 1)
         assert set(await asking) == {200}
         refused(client, 404, {"model": "old", "input": "a"})
 

@@ -11,7 +11,6 @@ import pytest
 from inference_backend import prompt_size
 from tests.inference_backend.conftest import sdk
 from tests.inference_backend.declared import HEADERS, Declared, in_state, metric, replicas, scripted_engines
-from tests.inference_backend.running import wait_until
 from tests.inference_backend.scripted_engine import (
     MODEL,
     Close,
@@ -27,6 +26,7 @@ from tests.inference_backend.scripted_engine import (
     frame,
     whole,
 )
+from tests.waiting import wait_until
 
 GOOD: dict[str, Any] = {"model": MODEL, "max_tokens": 50, "messages": [{"role": "user", "content": "hi"}]}
 REPLACED = 'inference_failovers_total{way="replaced"}'
@@ -134,7 +134,7 @@ def test_a_suspect_replica_gets_no_traffic_before_it_is_verified_again(
     assert len(first_asked.requests) == 1, "only the request that lost it"
     for engine in engines:
         engine.golden_answer = whole("Paris.")
-    wait_until(lambda: in_state(address, "ready") == {"gpu-0", "gpu-1"}, within_s=5)
+    wait_until(lambda: in_state(address, "ready") == {"gpu-0", "gpu-1"})
 
 
 def test_one_request_that_makes_engines_fail_takes_no_replica_away(engines: list[ScriptedEngine], address: str) -> None:
@@ -152,7 +152,7 @@ def test_a_dead_replica_is_noticed_and_its_return_too(engines: list[ScriptedEngi
     assert wait_for_one(address, "dead") == {"gpu-1"}
     assert create(address) == "Hello there"
     engines[1].start()
-    wait_until(lambda: in_state(address, "ready") == {"gpu-0", "gpu-1"}, within_s=5)
+    wait_until(lambda: in_state(address, "ready") == {"gpu-0", "gpu-1"})
 
 
 def test_counting_goes_to_a_replica_that_lives(engines: list[ScriptedEngine], address: str) -> None:
@@ -175,12 +175,12 @@ def test_an_engine_that_does_not_count_in_time_is_passed_over(
     near_the_context = {**GOOD, "max_tokens": 4090}
     for _ in range(3):
         response = httpx2.post(
-            f"{address}/v1/messages", json=near_the_context, headers=HEADERS, trust_env=False, timeout=20
+            f"{address}/v1/messages", json=near_the_context, headers=HEADERS, trust_env=False, timeout=30
         )
         assert response.status_code == 200, response.text
     assert metric(address, 'inference_engine_failures_total{kind="engine_timeout"}') > 0
 
 
 def wait_for_one(address: str, state: str) -> set[str]:
-    wait_until(lambda: len(in_state(address, state)) == 1, within_s=5)
+    wait_until(lambda: len(in_state(address, state)) == 1)
     return in_state(address, state)

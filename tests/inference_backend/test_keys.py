@@ -12,9 +12,11 @@ import redis
 from inference_backend.errors import KeyStoreError, UnauthenticatedError
 from inference_backend.keys import KeyRegistry
 from inference_backend.settings import Settings, SettingsError
-from tests.inference_backend.conftest import RedisServer, settings_for
-from tests.inference_backend.running import SERVICE_KEY, running_backend, wait_until
+from tests.inference_backend.conftest import settings_for
+from tests.inference_backend.running import SERVICE_KEY, running_backend
 from tests.inference_backend.scripted_engine import MODEL, ScriptedEngine
+from tests.valkey import Valkey
+from tests.waiting import wait_until
 
 VERSION = {"anthropic-version": "2026-10-21"}
 
@@ -150,12 +152,12 @@ async def test_a_crowd_of_callers_with_one_key_is_one_look_up(redis_url: str, st
 
 
 def test_nobody_is_let_in_while_the_key_store_is_down(engine: ScriptedEngine, tmp_path: Path) -> None:
-    server = RedisServer(tmp_path)
+    server = Valkey(tmp_path)
     server.start()
     settings = settings_for(engine.url, INFERENCE_ENGINE_MODEL=MODEL, REDIS_URL=server.url)
     with running_backend(settings) as address:
         assert get_models(address, authorization="Bearer x").status_code == 401
-        server.stop()
+        server.kill()
         response = get_models(address, authorization="Bearer x")
         assert response.status_code == 503
         assert response.json()["error"]["type"] == "api_error"
@@ -164,14 +166,14 @@ def test_nobody_is_let_in_while_the_key_store_is_down(engine: ScriptedEngine, tm
         assert get_models(address, authorization=f"Bearer {SERVICE_KEY}").status_code == 200
         server.start()
         assert get_models(address, authorization="Bearer x").status_code == 401
-        server.stop()
+        server.kill()
 
 
 def test_the_service_key_calls_for_somebody_whose_tier_is_counted(address: str) -> None:
     before = counted(address, "free")
     for_ada = {"x-playground-account": "ada", "x-playground-tier": "free"}
     assert get_models(address, authorization=f"Bearer {SERVICE_KEY}", **for_ada).status_code == 200
-    wait_until(lambda: counted(address, "free") == before + 1, within_s=5)
+    wait_until(lambda: counted(address, "free") == before + 1)
     assert "ada" not in httpx2.get(f"{address}/metrics", trust_env=False).text
 
 
@@ -185,7 +187,7 @@ def test_nobody_else_can_call_for_somebody(address: str, store: "redis.Redis") -
     key = create_key(store, tier="free")
     response = get_models(address, authorization=f"Bearer {key}", **{"x-playground-tier": "internal"})
     assert response.status_code == 200
-    wait_until(lambda: counted(address, "free") == before + 1, within_s=5)
+    wait_until(lambda: counted(address, "free") == before + 1)
 
 
 def test_a_service_without_any_source_of_keys_does_not_start() -> None:

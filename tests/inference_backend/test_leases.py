@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from inference_backend.errors import RateLimitedError
 from inference_backend.limits.leases import DECLARE, LEASE_S, Leases
 from inference_backend.store import SharedStore
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ async def acquire(leases: Leases, account: str, limit: int) -> None:
 
 async def acquire_soon(leases: Leases, account: str, limit: int) -> None:
     """A place that another process gives up is free as soon as the store knows."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
                 return await acquire(leases, account, limit)

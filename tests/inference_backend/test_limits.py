@@ -3,7 +3,6 @@
 import asyncio
 import re
 import secrets
-import time
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,8 @@ from inference_backend.limits.tightening import Tightening
 from inference_backend.settings import SettingsError
 from inference_backend.store import SharedStore
 from inference_backend.tiers import Tier
-from tests.inference_backend.conftest import RedisServer
+from tests.valkey import Valkey
+from tests.waiting import PATIENCE_S
 
 RATES = st.integers(min_value=1, max_value=1_000_000).map(lambda number: Rate(per_minute=float(number)))
 
@@ -172,21 +172,19 @@ async def test_tokens_that_were_reserved_and_not_made_are_given_back(store: Shar
 
 async def given_back(limits: Limits, account: str, **need: float) -> None:
     """What one process gives back reaches the others with its next call, which is on its way."""
-    deadline = time.monotonic() + 5
-    while True:
-        try:
-            async with limits.admit(
-                account=account,
-                tier="free",
-                input_tokens=0,
-                output_tokens=int(need["output_tokens"]),
-                expected_wait_s=0,
-            ):
-                break
-        except RateLimitedError:
-            if time.monotonic() > deadline:
-                raise
-            await asyncio.sleep(0.02)
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            try:
+                async with limits.admit(
+                    account=account,
+                    tier="free",
+                    input_tokens=0,
+                    output_tokens=int(need["output_tokens"]),
+                    expected_wait_s=0,
+                ):
+                    break
+            except RateLimitedError:
+                await asyncio.sleep(0.02)
     await asyncio.sleep(0.15)
 
 
@@ -231,7 +229,7 @@ async def test_what_is_left_is_still_known_when_the_account_was_idle(store: Shar
     await admit(limits, account)
     await admit(limits, account)
     await asyncio.sleep(2.5)
-    assert limits.headers(account, "free")["anthropic-ratelimit-requests-remaining"] == "1"
+    assert dict(limits.headers(account, "free"))[b"anthropic-ratelimit-requests-remaining"] == b"1"
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
 
@@ -267,10 +265,10 @@ async def calls(store: SharedStore) -> int:
 async def test_without_the_store_each_process_counts_by_itself_or_nobody_is_served(
     tmp_path: Path, account: str
 ) -> None:
-    server = RedisServer(tmp_path)
+    server = Valkey(tmp_path)
     server.start()
     store = SharedStore(server.url)
-    server.stop()
+    server.kill()
     lenient = Limits(tiers=tiers(requests_per_minute=2), store=store, process="one")
     await admit(lenient, account)
     await admit(lenient, account)
@@ -282,10 +280,10 @@ async def test_without_the_store_each_process_counts_by_itself_or_nobody_is_serv
 
 
 async def test_a_store_that_comes_back_is_used_again(tmp_path: Path, account: str) -> None:
-    server = RedisServer(tmp_path)
+    server = Valkey(tmp_path)
     server.start()
     store = SharedStore(server.url)
-    server.stop()
+    server.kill()
     one = Limits(tiers=tiers(requests_per_minute=3), store=store, process="one")
     await admit(one, account)
     server.start()
@@ -295,7 +293,7 @@ async def test_a_store_that_comes_back_is_used_again(tmp_path: Path, account: st
         await admit(process, account)
     assert await refused_limit(two, account) == "requests"
     await store.aclose()
-    server.stop()
+    server.kill()
 
 
 @pytest.mark.parametrize(

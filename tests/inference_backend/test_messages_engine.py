@@ -11,14 +11,7 @@ from inference_backend.engines.messages import MessagesEngine
 from inference_backend.engines.protocol import GenerationRequest, Turn
 from inference_backend.errors import EngineError
 from tests.inference_backend.conftest import impatient, sdk, settings_for
-from tests.inference_backend.running import (
-    EMBEDDED_MODEL,
-    SERVICE_KEY,
-    EmbeddedEngine,
-    answers,
-    running_backend,
-    wait_until,
-)
+from tests.inference_backend.running import EMBEDDED_MODEL, SERVICE_KEY, EmbeddedEngine, answers, running_backend
 from tests.inference_backend.scripted_engine import (
     DONE,
     MODEL,
@@ -32,6 +25,7 @@ from tests.inference_backend.scripted_engine import (
     text,
     usage,
 )
+from tests.waiting import wait_until
 
 GOOD: dict[str, Any] = {"model": MODEL, "max_tokens": 50, "messages": [{"role": "user", "content": "hi"}]}
 TOOL = {
@@ -126,7 +120,7 @@ def test_a_stop_sequence_is_matched_here_and_lets_the_engine_go(
     message = client.messages.create(**GOOD, stop_sequences=["B C"])
     assert message.content[0].text == "A "
     assert (message.stop_reason, message.stop_sequence) == ("stop_sequence", "B C")
-    assert far_engine.caller_left.wait(2)
+    assert far_engine.caller_left.wait(30)
 
 
 def test_tokens_are_counted_by_the_engine(client: anthropic.Anthropic) -> None:

@@ -24,7 +24,7 @@ def address(engine: ScriptedEngine, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def client(address: str) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=address, trust_env=False, timeout=20) as connected:
+    with httpx2.Client(base_url=address, trust_env=False, timeout=30) as connected:
         yield connected
 
 

@@ -20,7 +20,8 @@ from inference_backend.idempotency.journal import LocalJournal, SharedJournal
 from inference_backend.idempotency.key import KeyedRequest
 from inference_backend.idempotency.once import OncePerKey, Outcome
 from inference_backend.store import SharedStore
-from tests.inference_backend.conftest import RedisServer
+from tests.valkey import Valkey
+from tests.waiting import until
 
 HEAD: Message = {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]}
 
@@ -94,12 +95,6 @@ Start = Callable[..., "asyncio.Task[Outcome]"]
 
 def start(process: OncePerKey, request: KeyedRequest, caller: Caller, generator: Generator) -> "asyncio.Task[Outcome]":
     return asyncio.ensure_future(process.answer(request, caller.send, generator.produce))
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not holds():  # noqa: ASYNC110 - what is awaited sets no event
-            await asyncio.sleep(0.005)
 
 
 async def leave(*callers: "asyncio.Task[Outcome]") -> None:
@@ -324,11 +319,11 @@ async def test_a_large_answer_waits_for_its_reader_instead_of_filling_the_memory
 async def test_while_the_store_is_down_keyed_requests_are_refused_and_generate_nothing(
     tmp_path: Path, request_: KeyedRequest
 ) -> None:
-    server = RedisServer(tmp_path)
+    server = Valkey(tmp_path)
     server.start()
     connected = SharedStore(server.url)
     service, generator = OncePerKey(SharedJournal(connected), process="one"), Generator()
-    server.stop()
+    server.kill()
     with pytest.raises(StoreDownError, match="Nothing was generated"):
         await start(service, request_, Caller(), generator)
     assert generator.runs == 0
@@ -338,14 +333,14 @@ async def test_while_the_store_is_down_keyed_requests_are_refused_and_generate_n
 async def test_an_answer_that_ends_while_the_store_restarts_is_kept_all_the_same(
     tmp_path: Path, request_: KeyedRequest
 ) -> None:
-    server = RedisServer(tmp_path)
+    server = Valkey(tmp_path)
     server.start()
     connected = SharedStore(server.url)
     service, other = (OncePerKey(SharedJournal(connected), process=name) for name in ("one", "two"))
     generator, first, joined = Generator(), Caller(), Caller()
     task = start(service, request_, first, generator)
     await until(lambda: first.body == b"one ")
-    server.stop()
+    server.kill()
     generator.go_on.set()
     await task
     await start(service, request_, joined, generator)
@@ -363,7 +358,7 @@ async def test_an_answer_that_ends_while_the_store_restarts_is_kept_all_the_same
     await eventually(replayed)
     assert generator.runs == 1
     await connected.aclose()
-    server.stop()
+    server.kill()
 
 
 async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:

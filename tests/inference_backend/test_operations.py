@@ -16,8 +16,9 @@ import pytest
 
 from inference_backend.status.history import History
 from tests.inference_backend.conftest import settings_for, start_service
-from tests.inference_backend.running import SERVICE_KEY, ServiceProcess, answers, running_backend, wait_until
+from tests.inference_backend.running import SERVICE_KEY, ServiceProcess, answers, running_backend
 from tests.inference_backend.scripted_engine import MODEL, Hang, ScriptedEngine, frame, text
+from tests.waiting import wait_until
 
 HEADERS = {"x-api-key": SERVICE_KEY, "anthropic-version": "2023-06-01"}
 GOOD: dict[str, Any] = {
@@ -89,7 +90,7 @@ def test_requests_tokens_and_latencies_are_measured(own_backend: str) -> None:
         'inference_replicas{model="scripted",state="ready"} 1.0',
         "inference_in_flight 0.0",
     ):
-        wait_until(partial(shows, own_backend, line), within_s=5)
+        wait_until(partial(shows, own_backend, line))
 
 
 def shows(address: str, line: str) -> bool:
@@ -120,7 +121,7 @@ def test_beyond_the_limit_of_requests_in_flight_the_answer_is_529(engine: Script
         finally:
             refused = refused or [httpx2.Response(0)]
         for one in busy:
-            one.result(10)
+            one.result(60)
         assert refused[0].status_code == 529
         assert refused[0].json()["error"]["type"] == "overloaded_error"
         assert refused[0].headers["retry-after"] == "1"

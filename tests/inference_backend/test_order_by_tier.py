@@ -10,8 +10,8 @@ import pytest
 
 from inference_backend.tiers import Tier
 from tests.inference_backend.declared import HEADERS, TIMEOUTS, Declared, metric
-from tests.inference_backend.running import wait_until
 from tests.inference_backend.scripted_engine import MODEL, Await, ScriptedEngine, text, words_of
+from tests.waiting import wait_until
 
 SLOTS = 2
 RELEASED = threading.Event()

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,11 +10,14 @@ from typing import Any
 
 import anthropic
 import httpx2
+import psutil
 import pytest
 
+from tests.inference_backend.declared import metric
 from tests.inference_backend.limited import BODY, ask, headers_of, limited
-from tests.inference_backend.running import SERVICE_KEY, ServiceProcess, answers, running_backend, wait_until
+from tests.inference_backend.running import SERVICE_KEY, ServiceProcess, answers, running_backend
 from tests.inference_backend.scripted_engine import MODEL, Hang, Pause, ScriptedEngine, Step, text
+from tests.waiting import until_beside, wait_until
 
 STREAMS = 1500
 #: Beyond this many requests of all tiers together the service says no.
@@ -53,7 +55,7 @@ def test_a_full_queue_is_529_before_any_header_of_a_stream(
         assert refused.status_code == 529
         assert refused.json()["error"]["type"] == "overloaded_error"
         assert 1 <= int(refused.headers["retry-after"]) <= 60
-        assert {one.result(20).status_code for one in waiting} <= {200, 529}
+        assert {one.result(60).status_code for one in waiting} <= {200, 529}
 
 
 def test_an_sdk_left_to_itself_makes_three_calls_and_gives_up(
@@ -78,7 +80,7 @@ def test_an_sdk_left_to_itself_makes_three_calls_and_gives_up(
         next(lines)
         with pytest.raises(anthropic.RateLimitError):
             client.messages.create(**BODY)
-        assert 'inference_requests_total{path="/v1/messages",status="429",tier="free"} 3.0' in metrics(address)
+        assert metric(address, 'inference_requests_total{path="/v1/messages",status="429",tier="free"}') == 3
 
 
 class Streams:
@@ -126,10 +128,6 @@ def start_process(folder: Path, engine: ScriptedEngine, redis_url: str, **change
     return process
 
 
-def metrics(address: str) -> str:
-    return httpx2.get(f"{address}/metrics", trust_env=False, timeout=30).text
-
-
 async def test_fifteen_hundred_streams_at_once_are_answered_or_refused_and_leave_nothing_behind(
     engine: ScriptedEngine, redis_url: str, tmp_path: Path
 ) -> None:
@@ -143,10 +141,8 @@ async def test_fifteen_hundred_streams_at_once_are_answered_or_refused_and_leave
         assert statuses[200] <= PLACES
         assert (await asyncio.to_thread(answers, f"{process.address}/healthz")) is True
         streams.drop()
-        await asyncio.to_thread(wait_until, lambda: "inference_in_flight 0.0" in metrics(process.address))
-        await asyncio.to_thread(
-            wait_until, lambda: f'inference_running{{model="{MODEL}"}} 0.0' in metrics(process.address)
-        )
+        await until_beside(lambda: metric(process.address, "inference_in_flight") == 0)
+        await until_beside(lambda: metric(process.address, f'inference_running{{model="{MODEL}"}}') == 0)
         assert process.running.poll() is None
         engine.forget()
         assert (await asyncio.to_thread(ask, process.address, "ada")).status_code == 200
@@ -167,21 +163,15 @@ async def test_large_streams_that_are_dropped_do_not_stop_the_others(
         streams = Streams(process.address, BODY | {"stream": True, "max_tokens": 4000})
         assert Counter(await streams.open(30)) == {200: 30}
         await asyncio.sleep(0.5)
-        slowest = asyncio.create_task(asyncio.to_thread(slowest_health, process.address, 2.0))
-        await asyncio.sleep(0.2)
+        worked_s = cpu_s(process)
         streams.drop()
-        # Under 100 ms on a quiet machine.
-        assert await slowest < 1.0
-        await asyncio.to_thread(wait_until, lambda: "inference_in_flight 0.0" in metrics(process.address))
+        await until_beside(lambda: metric(process.address, "inference_in_flight") == 0)
+        # Some 100 ms. The clock on the wall would tell what else the machine does.
+        assert cpu_s(process) - worked_s < 1
     finally:
         process.kill()
 
 
-def slowest_health(address: str, for_s: float) -> float:
-    """Seconds that the slowest answer took."""
-    slowest, end = 0.0, time.monotonic() + for_s
-    with httpx2.Client(trust_env=False) as client:
-        while (began := time.monotonic()) < end:
-            assert client.get(f"{address}/healthz").status_code == 200
-            slowest = max(slowest, time.monotonic() - began)
-    return slowest
+def cpu_s(process: ServiceProcess) -> float:
+    times = psutil.Process(process.running.pid).cpu_times()
+    return times.user + times.system

@@ -16,6 +16,7 @@ from inference_backend.pools.batch_pool import BatchPool
 from inference_backend.pools.process_worker import ProcessWorker
 from inference_backend.pools.submission import Ticket
 from inference_backend.scheduling.batch import BatchScheduler
+from tests.waiting import until
 
 MODEL = "tests.inference_backend.journal_model:Journal"
 Worker = ProcessWorker[str, str]
@@ -33,9 +34,7 @@ async def running(*workers: Worker) -> AsyncIterator[BatchPool[str, str]]:
     pool = BatchPool(scheduler, {str(number): one for number, one in enumerate(workers)}, watchdog_s=40)
     pool.start()
     try:
-        async with asyncio.timeout(60):
-            while pool.snapshot().healthy < len(workers):  # noqa: ASYNC110 - the states of a pool are not events
-                await asyncio.sleep(0.01)
+        await until(lambda: pool.snapshot().healthy == len(workers))
         yield pool
     finally:
         await pool.aclose()
@@ -48,7 +47,9 @@ async def test_a_worker_killed_in_the_middle_of_a_call_costs_no_answer_and_repea
         words = [f"word{number}" for number in range(40)]
         asked = [pool.submit(f"{journal}|{word}", tier="pro", deadline_s=60) for word in words]
         waiting = asyncio.gather(*asked)
-        await asyncio.sleep(0.15)
+        # It has begun a call, and cannot come to the end of it.
+        os.kill(first.pid or 0, signal.SIGSTOP)
+        await until(lambda: pool.snapshot().in_flight == len(words))
         os.kill(first.pid or 0, signal.SIGKILL)
         assert await waiting == [word.upper() for word in words]
         assert Counter(journal.read_text(encoding="utf-8").split()) == Counter(words)
@@ -72,6 +73,7 @@ async def test_a_call_on_a_killed_process_fails_and_the_next_probe_starts_anothe
     one = worker(tmp_path)
     await one.probe()
     before = one.pid
+    os.kill(before or 0, signal.SIGSTOP)
     calling = asyncio.create_task(one.call([f"{tmp_path / 'journal'}|x"]))
     await asyncio.sleep(0.1)
     os.kill(before or 0, signal.SIGKILL)

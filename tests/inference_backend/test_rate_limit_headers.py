@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from tests.inference_backend.limited import BODY, ask, headers_of, limited
-from tests.inference_backend.running import SERVICE_KEY, running_backend, wait_until
+from tests.inference_backend.running import SERVICE_KEY, running_backend
 from tests.inference_backend.scripted_engine import (
     DONE,
     MODEL,
@@ -24,6 +24,7 @@ from tests.inference_backend.scripted_engine import (
     text,
     usage,
 )
+from tests.waiting import wait_until
 
 KINDS = ("requests", "tokens", "input-tokens", "output-tokens")
 
@@ -112,7 +113,7 @@ def test_beside_a_request_that_runs_a_second_one_is_refused_and_costs_nothing(
         a = pool.submit(ask, address, account)
         wait_until(lambda: engine.requests)
         b = ask(address, account)
-        assert a.result(20).status_code == 200
+        assert a.result(60).status_code == 200
     c = ask(address, account)
     assert b.status_code == 429
     assert "same time" in b.json()["error"]["message"]

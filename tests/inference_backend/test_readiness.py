@@ -10,8 +10,9 @@ import pytest
 
 from tests.inference_backend.conftest import sdk, settings_for
 from tests.inference_backend.declared import HEADERS, Declared, in_state, replicas, scripted_engines
-from tests.inference_backend.running import EMBEDDED_MODEL, EmbeddedEngine, answers, running_backend, wait_until
+from tests.inference_backend.running import EMBEDDED_MODEL, EmbeddedEngine, answers, running_backend
 from tests.inference_backend.scripted_engine import DONE, MODEL, End, Refuse, ScriptedEngine, finish, text, whole
+from tests.waiting import wait_until
 
 # Keeps the model writing until the test is done with it.
 LONG_LIST = {"type": "array", "minItems": 400, "items": {"type": "boolean"}}
@@ -49,7 +50,7 @@ def test_an_engine_is_ready_only_once_it_is_well_and_right_and_speaks(
     for name, value in fault.items():
         setattr(own_engine, name, value)
     with running_backend(settings_for(own_engine.url, INFERENCE_ENGINE_MODEL=MODEL), wait_for_ready=False) as address:
-        wait_until(lambda: expected in reason(address), within_s=5)
+        wait_until(lambda: expected in reason(address))
         with (
             sdk(address) as client,
             pytest.raises(anthropic.InternalServerError, match="No engine of scripted is ready"),
@@ -58,13 +59,13 @@ def test_an_engine_is_ready_only_once_it_is_well_and_right_and_speaks(
         assert own_engine.requests == []
         for name, value in healthy.items():
             setattr(own_engine, name, value)
-        wait_until(lambda: answers(f"{address}/readyz"), within_s=5)
+        wait_until(lambda: answers(f"{address}/readyz"))
 
 
 def test_an_engine_that_says_healthy_and_answers_500_is_never_ready(own_engine: ScriptedEngine) -> None:
     own_engine.golden_answer = [Refuse(500)]
     with running_backend(settings_for(own_engine.url, INFERENCE_ENGINE_MODEL=MODEL), wait_for_ready=False) as address:
-        wait_until(lambda: "status 500" in reason(address), within_s=5)
+        wait_until(lambda: "status 500" in reason(address))
         with pytest.raises(TimeoutError):
             wait_until(lambda: answers(f"{address}/readyz"), within_s=3)
 
@@ -150,7 +151,7 @@ def test_a_broken_device_behind_a_good_health_is_found_by_the_first_failure(
                 model=MODEL, max_tokens=5, messages=[{"role": "user", "content": "script:x"}]
             )
             assert message.content[0].text == "fine"  # type: ignore[union-attr]
-        wait_until(lambda: in_state(address, "suspect") == {"b"}, within_s=5)
+        wait_until(lambda: in_state(address, "suspect") == {"b"})
 
 
 def test_capacity_that_is_starting_is_announced(pair: list[ScriptedEngine], tmp_path: Path) -> None:

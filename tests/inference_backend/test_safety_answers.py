@@ -14,8 +14,9 @@ from inference_backend.safety.classifiers import LlamaGuard
 from inference_backend.safety.finding import Passage
 from tests.inference_backend.conftest import sdk, settings_for
 from tests.inference_backend.inspecting import CLASSIFIER, RULES, TIERS, Answer, stages_for
-from tests.inference_backend.running import SERVICE_KEY, running_backend, wait_until
+from tests.inference_backend.running import SERVICE_KEY, running_backend
 from tests.inference_backend.scripted_engine import MODEL, ScriptedEngine, whole, words_of
+from tests.waiting import wait_until
 
 INSULT = "You are a stupid fucking idiot and everybody hates you."
 GOOD = "This is a perfectly ordinary sentence about gardens."

@@ -92,7 +92,7 @@ async def test_what_was_said_before_a_failure_still_arrives(tmp_path: Path) -> N
 
 async def test_an_answer_whose_judge_dies_in_the_middle_ends_where_it_was_judged(tmp_path: Path) -> None:
     """For a tier that is closed; nothing that nobody looked at leaves."""
-    async with stages_for(tmp_path, CLASSIFIER.replace("10000", "200") + TIERS) as stages:
+    async with stages_for(tmp_path, CLASSIFIER.replace("10000", "3000") + TIERS) as stages:
         inspection = stages.open(ask("Tell me about gardens"), tier="free")
         guarded = inspection.guard(Answer(words(GOOD * 10)).events())
         seen = [await anext(guarded) for _ in range(1 + len(words(GOOD.strip())))]

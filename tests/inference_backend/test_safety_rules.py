@@ -1,7 +1,6 @@
 """Rules of the policy file: what they refuse, what they cost, and what a wrong policy says."""
 
 import dataclasses
-import time
 from pathlib import Path
 
 import pytest
@@ -75,15 +74,14 @@ async def test_a_tier_has_its_own_size_and_may_have_no_rules(tmp_path: Path) -> 
         assert inspection.verdict == "pending"
 
 
+@pytest.mark.timeout(60)
 def test_no_pattern_takes_more_time_than_the_length_of_the_text() -> None:
     """In a backtracking engine this pattern takes for ever on this text."""
     rules = RuleSet()
     rules.add(r"(a+)+$", name="nested", category="c", explanation="e")
     rules.add(r"(x+x+)+y", name="nested too", category="c", explanation="e")
     rules.compile()
-    began = time.monotonic()
     assert rules.first_match("a" * 100_000 + "b" + "x" * 100_000) is None
-    assert time.monotonic() - began < 2
 
 
 def test_of_several_rules_that_match_the_first_one_counts() -> None:

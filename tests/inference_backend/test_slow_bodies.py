@@ -13,7 +13,8 @@ from inference_backend import connection
 from inference_backend.connection import read_body
 from inference_backend.errors import SlowBodyError
 from tests.inference_backend.declared import metric
-from tests.inference_backend.running import SERVICE_KEY, wait_until
+from tests.inference_backend.running import SERVICE_KEY
+from tests.waiting import wait_until
 
 
 async def receive_after(pause_s: float, parts: Iterable[bytes]) -> bytes:
@@ -41,9 +42,9 @@ async def test_a_large_body_that_keeps_coming_may_take_longer(monkeypatch: pytes
 
 @pytest.mark.parametrize("path", ["messages", "messages/count_tokens", "embeddings"])
 def test_its_place_is_given_back_and_it_is_told(backend: str, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    monkeypatch.setattr(connection, "BODY_PATIENCE_S", 1.0)
+    monkeypatch.setattr(connection, "BODY_PATIENCE_S", 3.0)
     target = urlsplit(backend)
-    with socket.create_connection((target.hostname or "", target.port or 0), timeout=20) as caller:
+    with socket.create_connection((target.hostname or "", target.port or 0), timeout=60) as caller:
         head = f"POST /v1/{path} HTTP/1.1\r\nhost: x\r\nx-api-key: {SERVICE_KEY}\r\nanthropic-version: 2023-06-01\r\n"
         caller.sendall(f"{head}content-length: 1000\r\n\r\n{{".encode())
         wait_until(lambda: metric(backend, "inference_in_flight") == 1)

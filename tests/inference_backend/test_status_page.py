@@ -11,7 +11,8 @@ from playwright.sync_api import expect, sync_playwright
 from inference_backend.settings import Settings
 from inference_backend.status.quantiles import quantile
 from tests.browser.conftest import find_chromium
-from tests.inference_backend.running import SERVICE_KEY, running_backend, wait_until
+from tests.inference_backend.running import SERVICE_KEY, running_backend
+from tests.waiting import wait_until
 
 FLEET = """
 [[models]]

@@ -104,10 +104,8 @@ async def test_leaving_between_the_grant_and_the_first_use_gives_the_place_back(
 async def test_a_deadline_that_passes_in_the_queue_ends_the_wait() -> None:
     pool = pool_with()
     async with pool.lease(work("first")):
-        began = time.monotonic()
         with pytest.raises(DeadlineExceededError):
             await hold(pool, "late", patience=0.1)
-        assert time.monotonic() - began < 5
     assert_idle(pool)
 
 

@@ -4,7 +4,6 @@ import contextlib
 import dataclasses
 import json
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -25,6 +24,7 @@ from inference_client.events import events_key, from_fields
 from inference_client.models import Run
 from inference_client.services import create_run
 from tests.inference_client.upstream import Upstream
+from tests.waiting import wait_until
 
 API_VERSION = "2023-06-01"
 #: Where messages for runs wait: behind the tasks that have no priority of their own.
@@ -108,15 +108,6 @@ def sending() -> Callable[[Run], contextlib.AbstractContextManager[None]]:
     return act
 
 
-def wait_until(true: Callable[[], object], *, within_s: float = 10) -> float:
-    """Seconds until `true()`; fails after `within_s`."""
-    started = time.monotonic()
-    while not true():
-        assert time.monotonic() - started < within_s, "it did not happen in time"
-        time.sleep(0.01)
-    return time.monotonic() - started
-
-
 def told(run: Run) -> list[tuple[str, dict[str, Any]]]:
     """What readers of a run are told: (kind, data) of each entry in its stream."""
     entries: Any = client().xrange(events_key(run.pk))
@@ -145,7 +136,7 @@ class Site:
         if last_event_id is not None:
             headers["Last-Event-ID"] = last_event_id
         url = f"{self.url}/api/v1/runs/{run.pk}/events"
-        with httpx2.stream("GET", url, headers=headers, timeout=20) as response:
+        with httpx2.stream("GET", url, headers=headers, timeout=60) as response:
             assert response.status_code == 200, response.read()
             yield _events(response.iter_lines())
 
@@ -189,7 +180,7 @@ def site() -> Iterator[Site]:
     yield Site(server.servers[0].sockets[0].getsockname()[1])
     server.should_exit = True
     server.force_exit = True
-    thread.join(timeout=10)
+    thread.join(timeout=60)
     assert not thread.is_alive()
 
 

@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from inference_client.models import Run
 from inference_client.services import claim_run, request_cancel
-from tests.inference_client.conftest import told, wait_until
+from tests.inference_client.conftest import told
 from tests.inference_client.upstream import Call, Upstream, Wire
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -87,7 +88,7 @@ def test_a_stop_reaches_the_worker_without_redis(
     with sending(run):
         wait_until(lambda: any(kind == "text" for kind, _ in told(run)))
         Run.objects.filter(pk=run.pk).update(cancel_requested_at=timezone.now())
-        wait_until(lambda: upstream.calls[0].left_at, within_s=2)
+        wait_until(lambda: upstream.calls[0].left_at)
     assert Run.objects.get().status == "cancelled"
 
 
@@ -148,6 +149,6 @@ def test_a_worker_that_lost_its_run_stops_receiving(
         Run.objects.filter(pk=run.pk).update(
             status="failed", error_code="worker_lost", finished_at=timezone.now(), lease_expires_at=None
         )
-        wait_until(lambda: upstream.calls[0].left_at, within_s=2)
+        wait_until(lambda: upstream.calls[0].left_at)
     run.refresh_from_db()
     assert (run.status, run.error_code) == ("failed", "worker_lost")

@@ -15,8 +15,9 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from inference_client.models import Run
 from inference_client.services import create_run, request_cancel
-from tests.inference_client.conftest import Site, text_of, told, wait_until
+from tests.inference_client.conftest import Site, text_of, told
 from tests.services_plugin import Instance
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.model, pytest.mark.django_db(transaction=True)]
 
@@ -29,7 +30,7 @@ Sending = Callable[[Run], AbstractContextManager[None]]
 def backend(inference_service: Instance, settings: Settings) -> None:
     url = settings.INFERENCE_BASE_URL = inference_service.environment["INFERENCE_BASE_URL"]
     # Its replicas are verified after it starts to listen; until then it sheds.
-    wait_until(lambda: httpx2.get(f"{url}/readyz").status_code == 200, within_s=30)
+    wait_until(lambda: httpx2.get(f"{url}/readyz").status_code == 200)
     settings.INFERENCE_API_KEY = inference_service.environment.get("INFERENCE_API_KEY", settings.INFERENCE_API_KEY)
 
 
@@ -80,7 +81,7 @@ def test_a_stop_frees_the_models_slot_within_a_second(
 ) -> None:
     run = ask("Write a very long story about a lighthouse.", max_tokens=1500)
     with sending(run):
-        wait_until(lambda: any(kind == "text" for kind, _ in told(run)), within_s=30)
+        wait_until(lambda: any(kind == "text" for kind, _ in told(run)))
         started = time.monotonic()
         request_cancel(run=run)
         wait_until(lambda: busy_slots(engine_url) == 0)

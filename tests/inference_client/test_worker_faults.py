@@ -25,9 +25,10 @@ import core.redis
 from inference_client import events, relay
 from inference_client.models import Run
 from inference_client.services import LEASE, SEND_RUN, fail_lost_runs, request_cancel
-from tests.inference_client.conftest import LINE, Site, Told, text_of, told, wait_until
+from tests.inference_client.conftest import LINE, Site, Told, text_of, told
 from tests.inference_client.upstream import Call, Pausing, Upstream, Wire
-from tests.inference_client.valkey import Valkey
+from tests.valkey import Valkey
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.faults, pytest.mark.django_db(transaction=True)]
 
@@ -71,7 +72,7 @@ def test_a_worker_killed_in_the_middle_ends_its_run_once_as_failed_with_its_text
     upstream.does(Pausing("as far ", "never said"))
     run = make_run()
     with worker(upstream, tmp_path) as process:
-        wait_until(lambda: ("text", {"offset": 0, "text": "as far "}) in told(run), within_s=30)
+        wait_until(lambda: ("text", {"offset": 0, "text": "as far "}) in told(run))
         process.send_signal(signal.SIGKILL)
         process.wait()
     run.refresh_from_db()
@@ -87,7 +88,7 @@ def test_a_worker_killed_in_the_middle_ends_its_run_once_as_failed_with_its_text
     marker = make_run()
     upstream.does(Pausing("next run"))
     with worker(upstream, tmp_path):
-        wait_until(lambda: Run.objects.get(pk=marker.pk).status == "succeeded", within_s=30)
+        wait_until(lambda: Run.objects.get(pk=marker.pk).status == "succeeded")
     run.refresh_from_db()
     assert (run.status, run.finished_at, run.attempt) == ("failed", ended_at, 1), "the redelivered task did nothing"
     assert len(upstream.calls) == 2
@@ -104,12 +105,12 @@ def test_the_schedule_ends_the_run_of_a_killed_worker_within_half_a_minute_thoug
     upstream.does(Pausing("as far ", "never said"))
     run = make_run()
     with worker(upstream, tmp_path) as process:
-        wait_until(lambda: any(kind == "text" for kind, _ in told(run)), within_s=30)
+        wait_until(lambda: any(kind == "text" for kind, _ in told(run)))
         process.send_signal(signal.SIGKILL)
     upstream.does(take_two_seconds)
     line = [make_run() for _ in range(80)]
     with worker(upstream, tmp_path, "--beat", "--schedule", str(tmp_path / "beat")):
-        wait_until(lambda: Run.objects.get(pk=run.pk).is_terminal, within_s=30)
+        wait_until(lambda: Run.objects.get(pk=run.pk).is_terminal)
         assert Run.objects.filter(pk__in=[each.pk for each in line], status="queued").exists()
     run.refresh_from_db()
     assert (run.error_code, run.output) == ("worker_lost", "as far ")
@@ -123,7 +124,7 @@ def test_a_run_whose_message_was_lost_is_sent_by_the_schedule(
     core.redis.client().delete(LINE)
     Run.objects.update(resend_at=timezone.now())
     with worker(upstream, tmp_path, "--beat", "--schedule", str(tmp_path / "beat")):
-        wait_until(lambda: Run.objects.get(pk=run.pk).status == "succeeded", within_s=30)
+        wait_until(lambda: Run.objects.get(pk=run.pk).status == "succeeded")
     assert len(upstream.calls) == 1
 
 
@@ -131,7 +132,7 @@ def test_a_stop_reaches_a_real_worker_within_a_second(upstream: Upstream, make_r
     upstream.does(Pausing("as far ", "never said"))
     run = make_run()
     with worker(upstream, tmp_path):
-        wait_until(lambda: any(kind == "text" for kind, _ in told(run)), within_s=30)
+        wait_until(lambda: any(kind == "text" for kind, _ in told(run)))
         request_cancel(run=run)
         took_s = wait_until(lambda: Run.objects.get().is_terminal)
     assert took_s < 1
@@ -180,7 +181,7 @@ def test_a_redis_killed_and_restarted_in_the_middle_costs_neither_run_nor_reader
         wait_until(lambda: script.said == 2)
         own_redis.start()
         script.go_on()
-        reader.join(timeout=30)
+        reader.join(timeout=60)
     assert not reader.is_alive()
     run.refresh_from_db()
     assert (run.status, run.output) == ("succeeded", "before during after")
@@ -201,7 +202,7 @@ def test_a_redis_that_stays_dead_leaves_the_run_whole_and_tells_its_end(
         script.go_on()
     run.refresh_from_db()
     assert (run.status, run.output) == ("succeeded", "before after")
-    reader.join(timeout=30)
+    reader.join(timeout=60)
     assert not reader.is_alive()
     assert text_of(seen) == "before after"
     assert seen[-1].data["status"] == "succeeded"

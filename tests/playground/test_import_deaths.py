@@ -17,8 +17,9 @@ from playground.models import Body, FileImport, Prompt, Version
 from playground.services import file_imports, library
 from tests.celery_worker import forget_messages, kill, worker
 from tests.playground.importing_files import IMPORTS, history, send_file, state_of
-from tests.playground.test_worker_deaths import UNWRITABLE, locked, wait_until
+from tests.playground.test_worker_deaths import UNWRITABLE, locked
 from tests.playground.uploading import keys
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.faults, pytest.mark.django_db(transaction=True)]
 VERSIONS = 300

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +25,16 @@ from tests.playground.uploading import (
     state,
     unfinished,
 )
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-WITHIN_S = 90
 MB = 1024 * 1024
 
 
 @pytest.fixture(autouse=True)
 def alone() -> None:
     forget_messages()
-
-
-def wait_until(true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + WITHIN_S
-    while not true():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def stored(prompt: Prompt) -> list[str]:

@@ -37,6 +37,7 @@ from tests.playground.uploading import (
     state,
     upload,
 )
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 Save = Callable[..., SavedVersion]
@@ -238,7 +239,7 @@ def beside(act: Callable[[], Any]) -> Iterator[list[Any]]:
     try:
         yield out
     finally:
-        thread.join(30)
+        thread.join(60)
         assert not thread.is_alive()
 
 
@@ -250,7 +251,7 @@ class Halt:
 
     def __call__(self) -> None:
         self.reached.set()
-        assert self.released.wait(20)
+        assert self.released.wait(60)
 
 
 def blocked() -> bool:
@@ -258,14 +259,6 @@ def blocked() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
         return bool(cursor.fetchone()[0])
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    for _ in range(400):
-        if condition():
-            return
-        threading.Event().wait(0.025)
-    raise AssertionError("it never came to be")
 
 
 @at_once
@@ -281,7 +274,7 @@ def test_a_save_under_way_is_not_swept(owner_api: APIClient, prompt: Prompt, mon
 
     monkeypatch.setattr(store, "link", link_and_wait)
     with beside(lambda: save(owner_api, prompt, {"upload": started["id"]}).status_code) as out:
-        assert halt.reached.wait(20)
+        assert halt.reached.wait(60)
         assert Body.objects.get().unreferenced_since is not None, "not committed yet"
         assert sweeping.sweep_bodies(now=timezone.now() + LONG_AGO) == 0
         halt.released.set()
@@ -302,7 +295,7 @@ def sweep_halted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Halt]:
     age()
     monkeypatch.setattr(effects, "after_commit", wait_first)
     with beside(sweeping.sweep_bodies) as out:
-        assert halt.reached.wait(20)
+        assert halt.reached.wait(60)
         yield halt
         halt.released.set()
     assert out == [1]

@@ -254,6 +254,6 @@ def test_readers_at_once_cost_one_decoding(prompt: Prompt, save: Save, decoded: 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert got == [text] * 6
     assert len(decoded) == 1

@@ -184,7 +184,7 @@ def test_a_task_delivered_twice_at_once_makes_one_text(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert state(owner_api, sent)["status"] == "complete"
     assert keys(f"bodies/{prompt.pk}/") == [Body.objects.get().object_key]
     assert keys(f"staging/{prompt.pk}/") == []

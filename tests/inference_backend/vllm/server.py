@@ -5,7 +5,9 @@ import signal
 import subprocess
 from pathlib import Path
 
-from tests.inference_backend.running import EMBEDDED_MODEL, answers, free_port, wait_until
+from embedded.ports import free_port
+from tests.inference_backend.running import EMBEDDED_MODEL, answers
+from tests.waiting import wait_until
 
 FOLDER = Path(__file__).resolve().parents[3] / "var" / "vllm"
 CONTEXT = 1024

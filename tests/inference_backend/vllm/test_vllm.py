@@ -15,8 +15,9 @@ import pytest
 from tests.inference_backend.conformance import model_cases
 from tests.inference_backend.conformance.drivers import departures, outcomes_of_all
 from tests.inference_backend.declared import Declared, in_state, metric
-from tests.inference_backend.running import EMBEDDED_MODEL, SERVICE_KEY, answers, wait_until
+from tests.inference_backend.running import EMBEDDED_MODEL, SERVICE_KEY, answers
 from tests.inference_backend.vllm.server import VllmServer
+from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.vllm, pytest.mark.timeout(900)]
 TIMEOUTS = {"queue_s": 120.0, "first_token_s": 60.0, "between_tokens_s": 20.0, "total_s": 180.0}
@@ -60,7 +61,7 @@ def ask(address: str, *, tier: str = "internal", **more: Any) -> anthropic.types
 
 def running(server: VllmServer) -> float:
     """Answers that vLLM itself says it is writing."""
-    text = httpx2.get(f"{server.url}/metrics", trust_env=False, timeout=10).text
+    text = httpx2.get(f"{server.url}/metrics", trust_env=False, timeout=30).text
     rows = [row for row in text.splitlines() if row.startswith("vllm:num_requests_running")]
     return sum(float(row.rsplit(" ", 1)[1]) for row in rows)
 
@@ -86,7 +87,7 @@ def test_leaving_ends_the_work_of_the_engine(server: VllmServer, tmp_path: Path,
     }
     with declare(tmp_path, server).write().served() as address:
         leave_after(3, address, body)
-        wait_until(lambda: running(server) == 0, within_s=5)
+        wait_until(lambda: running(server) == 0)
 
 
 def leave_after(seconds: float, address: str, body: dict[str, Any]) -> None:
@@ -183,7 +184,7 @@ def test_an_engine_that_dies_inside_is_continued_by_another(server: VllmServer, 
     undisturbed, _ = read_until_lost(both, lambda: None)
     text, message = read_until_lost(both, lambda: core_of(busy_one([server, twin])).kill())
     assert (text, message.stop_reason) == (undisturbed, "max_tokens")
-    wait_until(lambda: len(in_state(both, "ready")) == 1, within_s=30)
+    wait_until(lambda: len(in_state(both, "ready")) == 1)
 
 
 def test_an_engine_that_is_killed_is_continued_by_another_and_taken_back(
