@@ -1,6 +1,5 @@
 """One generation, sent to one caller: as a stream of events or as one message, within the limits of its account."""
 
-import asyncio
 import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -9,11 +8,12 @@ from dataclasses import dataclass
 
 from starlette.types import Send
 
-from inference_backend.connection import response_head, send_json
-from inference_backend.dialect.answers import PING, EventWriter, MessageCollector, TokenCount
+from inference_backend.connection import send_json
+from inference_backend.dialect.answers import EventWriter, MessageCollector, TokenCount
 from inference_backend.dialect.errors import error_event, shape_of
 from inference_backend.engines.protocol import EngineEvent, GenerationRequest, Stopped, TextDelta, ToolJson
 from inference_backend.errors import BackendError
+from inference_backend.event_stream import EventStream, part
 from inference_backend.fleet.model import Model
 from inference_backend.generation import Generation
 from inference_backend.keys import Caller
@@ -22,11 +22,6 @@ from inference_backend.prompt_size import estimate_prompt_tokens
 from inference_backend.record import RequestRecord
 from inference_backend.safety.stages import Inspection
 from inference_backend.service import Service
-
-# An overload that shows within this time is a real 529, which clients retry; after it the caller has a 200.
-HOLD_S = 1.0
-# Load balancers cut streams that are silent for a minute.
-PING_S = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,6 +67,8 @@ class Answer:
         self._inspection = inspection
         self._tokens = TokenCount()
         self._last_piece_at: float | None = None
+        # Found once: looking up a label costs more than counting.
+        self._token_gap = service.metrics.requests.token_gap.labels(tier=caller.tier)
 
     async def send_whole(self, send: Send) -> bool:
         collector = MessageCollector(model=self._record.model or "", tokens=self._tokens)
@@ -89,31 +86,27 @@ class Answer:
     async def stream(self, send: Send) -> bool:
         async with self._admitted():
             is_whole = await self._send_events(send)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await send(part(b"", is_last=True))
         return is_whole
 
     async def _send_events(self, send: Send) -> bool:
         writer = EventWriter(model=self._record.model or "", tokens=self._tokens)
-        is_open = False
+        stream = EventStream(send, head=self._headers, start=writer.start)
         try:
             async with (
+                stream.kept_alive(),
                 self._service.in_flight.until_cut(),
-                aclosing(_with_pauses(self._events())) as events,
+                aclosing(self._events()) as events,
             ):
                 async for event in events:
-                    frames = self._frames(event, writer)
-                    if not frames:
-                        continue
-                    if not is_open:
-                        is_open = True
-                        await send(_stream_head(self._headers()))
-                        frames = writer.start() + frames
-                    await send(_part(frames))
+                    self._note(event)
+                    if frames := self._frames(event, writer):
+                        await stream.write(frames)
         except BackendError as error:
-            if not is_open:
+            if not stream.is_open:
                 raise
             self._record.error = error.code or shape_of(error).type
-            await send(_part(error_event(error, request_id=self._record.request_id)))
+            await send(part(error_event(error, request_id=self._record.request_id)))
             return False
         return True
 
@@ -146,11 +139,8 @@ class Answer:
             finally:
                 self._settle(charge)
 
-    def _frames(self, event: EngineEvent | None, writer: EventWriter) -> bytes:
-        if event is None:
-            return PING
-        self._note(event)
-        frames = b"".join(writer.write(event))
+    def _frames(self, event: EngineEvent, writer: EventWriter) -> bytes:
+        frames = writer.write(event)
         if isinstance(event, Stopped):
             # The headers are long gone; clients of the API pass over a comment.
             frames = b"".join(f": {name}: {value}\n\n".encode() for name, value in self._continued().items()) + frames
@@ -164,12 +154,12 @@ class Answer:
             self._time_piece()
 
     def _time_piece(self) -> None:
-        now, metrics, tier = time.monotonic(), self._service.metrics, self._caller.tier
+        now, tier = time.monotonic(), self._caller.tier
         if self._last_piece_at is None:
             self._record.first_token_s = now - self._record.started_at
-            metrics.requests.first_token.labels(tier=tier).observe(self._record.first_token_s)
+            self._service.metrics.requests.first_token.labels(tier=tier).observe(self._record.first_token_s)
         else:
-            metrics.requests.token_gap.labels(tier=tier).observe(now - self._last_piece_at)
+            self._token_gap.observe(now - self._last_piece_at)
         self._last_piece_at = now
 
     def _settle(self, charge: Charge) -> None:
@@ -191,52 +181,5 @@ class Answer:
 async def end_with_error(send: Send, error: BackendError, record: RequestRecord) -> None:
     """Of a stream that has begun."""
     record.error = error.code or shape_of(error).type
-    await send(_part(error_event(error, request_id=record.request_id)))
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _with_pauses(events: AsyncGenerator[EngineEvent]) -> AsyncGenerator[EngineEvent | None]:
-    """The events, and None whenever nothing came that the caller can see: after HOLD_S at first, then every PING_S."""
-    loop = asyncio.get_running_loop()
-    due = loop.time() + HOLD_S
-    pending: asyncio.Future[EngineEvent] | None = None
-    async with aclosing(events):
-        try:
-            while True:
-                pending = pending or asyncio.ensure_future(anext(events))
-                await asyncio.wait({pending}, timeout=max(0.0, due - loop.time()))
-                if not pending.done():
-                    due = loop.time() + PING_S
-                    yield None
-                    continue
-                finished, pending = pending, None
-                try:
-                    event = finished.result()
-                except StopAsyncIteration:
-                    return
-                if isinstance(event, TextDelta | ToolJson):
-                    due = loop.time() + PING_S
-                yield event
-        finally:
-            if pending is not None:
-                pending.cancel()
-                await asyncio.gather(pending, return_exceptions=True)
-
-
-def _stream_head(headers: dict[str, str]) -> dict[str, object]:
-    return dict(
-        response_head(
-            200,
-            {
-                "content-type": "text/event-stream; charset=utf-8",
-                "cache-control": "no-cache",
-                # Otherwise nginx collects the stream and delivers it at the end.
-                "x-accel-buffering": "no",
-                **headers,
-            },
-        )
-    )
-
-
-def _part(frames: bytes) -> dict[str, object]:
-    return {"type": "http.response.body", "body": frames, "more_body": True}
+    await send(part(error_event(error, request_id=record.request_id)))
+    await send(part(b"", is_last=True))

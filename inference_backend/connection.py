@@ -2,12 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing, contextmanager
 from typing import Any, TypeVar
 
 from starlette.types import Message, Receive, Scope, Send
 
 from inference_backend.errors import BodyTooLargeError, InvalidRequestError, SlowBodyError
+from inference_backend.recurring_timeout import RecurringTimeout
 
 MAX_BODY_BYTES = 32 * 1024 * 1024
 # For the first byte, and beyond it as long as the least rate needs for what has come: who sends a byte now and then
@@ -70,20 +72,23 @@ def _too_large() -> BodyTooLargeError:
     return BodyTooLargeError(f"The request body is larger than {MAX_BODY_BYTES // (1024 * 1024)} MiB.")
 
 
-def give_up_on_stalled(send: Send, seconds: float) -> Send:
+@contextmanager
+def give_up_on_stalled(send: Send, seconds: float) -> Iterator[Send]:
     """`send` that raises ClientGoneError where the caller takes nothing for so long.
 
     Otherwise somebody who opens streams and reads none would hold places of an engine for ever.
     """
+    limit, clock = RecurringTimeout(), asyncio.get_running_loop().time
 
     async def send_in_time(message: Message) -> None:
         try:
-            async with asyncio.timeout(seconds):
+            with limit.until(clock() + seconds):
                 await send(message)
         except TimeoutError as error:
             raise ClientGoneError from error
 
-    return send_in_time
+    with closing(limit):
+        yield send_in_time
 
 
 async def run_while_connected(receive: Receive, work: Coroutine[Any, Any, None]) -> None:

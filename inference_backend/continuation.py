@@ -43,10 +43,12 @@ class Transcript:
         if isinstance(event, Started | Usage) and event.input_tokens is not None:
             self.input_tokens = event.input_tokens
         match event:
-            case TextDelta(text=text):
+            case TextDelta(text=text, output_tokens=tokens):
                 self._boundaries.append(Boundary(self._length, self.tokens))
                 self._pieces.append(text)
                 self._length += len(text)
+                if tokens is not None:
+                    self._counted = tokens
             case Usage(output_tokens=int() as tokens):
                 self._counted = tokens
 

@@ -7,7 +7,7 @@ sense, and when it is known to be dead. It is then suspect, and verified again b
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from dataclasses import dataclass
 
 from inference_backend.continuation import (
@@ -44,6 +44,7 @@ from inference_backend.fleet.model import Model
 from inference_backend.fleet.replica import Replica
 from inference_backend.pools.token_pool import Lease
 from inference_backend.prompt_size import Sized
+from inference_backend.recurring_timeout import RecurringTimeout
 from inference_backend.scheduling.affinity import prefix_chain
 from inference_backend.scheduling.work import Work
 from inference_backend.tiers import Tier
@@ -142,7 +143,7 @@ class Failover:
         patience = Patience(self._total_deadline)
         patience.grant(timeouts.first_token_s, "start its answer")
         tokens = 0
-        with replica.in_use(patience.give_up):
+        with replica.in_use(patience.give_up), closing(patience):
             async with aclosing(replica.engine.generate(request)) as events:
                 while (event := await patience.next(events)) is not None:
                     replica.note_sign_of_life()
@@ -150,11 +151,9 @@ class Failover:
                         lease.first_token()
                         patience.grant(timeouts.between_tokens_s, "continue its answer")
                         tokens += 1
-                    else:
-                        patience.renew()
-                    if isinstance(event, Usage) and event.output_tokens is not None:
+                    if isinstance(event, TextDelta | Usage) and event.output_tokens is not None:
                         tokens = event.output_tokens
-                    if isinstance(event, Stopped):
+                    elif isinstance(event, Stopped):
                         lease.finished(tokens)
                         yield event
                         return
@@ -245,35 +244,37 @@ class Failover:
 
 
 class Patience:
-    """How long one waits for the next event. `total_deadline` is a time of time.monotonic()."""
+    """How long one waits for the next event. `total_deadline` is a time of time.monotonic().
+
+    Time in which nobody waits, because a caller reads slowly, does not count.
+    """
 
     def __init__(self, total_deadline: float) -> None:
-        self._total_deadline = total_deadline
+        loop = asyncio.get_running_loop()
+        self._clock = loop.time
+        self._total_due = loop.time() + total_deadline - time.monotonic()
         self._seconds = 0.0
-        self._due = total_deadline
         self._waiting_for = ""
-        self._timer: asyncio.Timeout | None = None
+        self._limit = RecurringTimeout()
         self._is_hopeless = False
 
     def grant(self, seconds: float, waiting_for: str) -> None:
         self._seconds, self._waiting_for = seconds, waiting_for
-        self.renew()
-
-    def renew(self) -> None:
-        self._due = min(time.monotonic() + self._seconds, self._total_deadline)
 
     def give_up(self) -> None:
         """Whoever waits is woken."""
         self._is_hopeless = True
-        if self._timer is not None and not self._timer.expired():
-            self._timer.reschedule(asyncio.get_running_loop().time())
+        self._limit.expire()
+
+    def close(self) -> None:
+        self._limit.close()
 
     async def next(self, events: AsyncGenerator[EngineEvent]) -> EngineEvent | None:
         """None at the end. Raises EngineTimeoutError, or EngineCutError after give_up."""
         if self._is_hopeless:
             raise EngineCutError("The engine was lost during the answer.")
         try:
-            async with asyncio.timeout(max(0.0, self._due - time.monotonic())) as self._timer:
+            with self._limit.until(min(self._clock() + self._seconds, self._total_due)):
                 return await anext(events)
         except StopAsyncIteration:
             return None
@@ -281,8 +282,6 @@ class Patience:
             if self._is_hopeless:
                 raise EngineCutError("The engine was lost during the answer.") from error
             raise EngineTimeoutError(f"The engine did not {self._waiting_for} in time.") from error
-        finally:
-            self._timer = None
 
 
 async def _spliced(events: AsyncGenerator[EngineEvent], resumption: Resumption) -> AsyncGenerator[EngineEvent]:
@@ -293,9 +292,11 @@ async def _spliced(events: AsyncGenerator[EngineEvent], resumption: Resumption) 
             match event:
                 case Started(input_tokens=tokens):
                     yield resumption.corrected(Usage(input_tokens=tokens), is_caught_up=False)
-                case TextDelta(text=text):
-                    if new := seam.feed(text):
-                        yield TextDelta(text=new)
+                case TextDelta(text=text, output_tokens=tokens):
+                    new = seam.feed(text)
+                    if new:
+                        written = None if tokens is None else resumption.tokens_before + tokens
+                        yield TextDelta(text=new, output_tokens=written)
                 case Usage():
                     yield resumption.corrected(event, is_caught_up=seam.is_closed)
                 case Stopped():

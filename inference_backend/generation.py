@@ -1,6 +1,6 @@
 """One answer: sized, given to the replicas of its model, and stopped at stop sequences."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 
 from inference_backend.continuation import Way
@@ -32,6 +32,7 @@ class Generation:
         self._request = request
         self._origin = origin
         self._size = PromptSize(model, request, on_failure=on_failure)
+        self._has_stops = bool(stop_sequences)
         self._matcher = StopMatcher(stop_sequences)
         self._on_failure = on_failure
         self._failover: Failover | None = None
@@ -67,26 +68,34 @@ class Generation:
         self._failover = Failover(self._model, sized, self._origin, on_failure=self._on_failure)
         async with aclosing(self._failover.events()) as events:
             async for event in events:
-                if isinstance(event, TextDelta):
-                    match = self._matcher.feed(event.text)
-                    if match.text:
-                        yield TextDelta(text=match.text)
-                    if match.sequence is not None:
-                        # Leaving the loop closes the connection, which frees the slot of the engine.
-                        yield Stopped(reason="stop_sequence", sequence=match.sequence)
-                        return
+                if isinstance(event, TextDelta | Usage) and event.output_tokens is not None:
+                    self._output_tokens = event.output_tokens
+                if isinstance(event, TextDelta) and self._has_stops:
+                    for each in self._cut(event):
+                        yield each
+                        if isinstance(each, Stopped):
+                            # Leaving the loop closes the connection, which frees the slot of the engine.
+                            return
                 elif isinstance(event, Stopped):
                     if held := self._matcher.flush():
                         yield TextDelta(text=held)
                     yield self._explain(event)
                 else:
-                    if isinstance(event, Usage) and event.output_tokens is not None:
-                        self._output_tokens = event.output_tokens
                     yield event
 
     async def count_prompt(self) -> int:
         """Tokens of the prompt alone. Raises EngineError, EngineRefusedError where the engine cannot count."""
         return await self._size.count()
+
+    def _cut(self, delta: TextDelta) -> Iterator[EngineEvent]:
+        """What of it may be seen already; Stopped where a stop sequence is complete."""
+        match = self._matcher.feed(delta.text)
+        if match.text:
+            yield TextDelta(text=match.text, output_tokens=delta.output_tokens)
+        elif delta.output_tokens is not None:
+            yield Usage(output_tokens=delta.output_tokens)
+        if match.sequence is not None:
+            yield Stopped(reason="stop_sequence", sequence=match.sequence)
 
     def _explain(self, stopped: Stopped) -> Stopped:
         """Engines say "length" for two things: max_tokens reached, and no room left in the context."""

@@ -33,7 +33,6 @@ class CreateMessage:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         service, record, headers = self._service, record_of(scope), read_headers(scope)
-        send = give_up_on_stalled(send, service.stalled_caller_s)
         caller, version = await service.greet(headers, record)
         key = read_idempotency_key(headers)
 
@@ -47,7 +46,8 @@ class CreateMessage:
             request, keyed = await apart_if_large(read, await read_body(headers, receive))
             answer = self._prepare(request, caller, version, record)
             produce = answer.stream if request.stream else answer.send_whole
-            await run_while_connected(receive, self._answer(keyed, record, send, produce))
+            with give_up_on_stalled(send, service.stalled_caller_s) as send_in_time:
+                await run_while_connected(receive, self._answer(keyed, record, send_in_time, produce))
 
     def _prepare(self, request: MessagesRequest, caller: Caller, version: ApiVersion, record: RequestRecord) -> Answer:
         service = self._service

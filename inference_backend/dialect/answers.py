@@ -1,7 +1,6 @@
 """An answer as the Messages API writes it: a stream of events, or one message."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,7 +43,11 @@ class TokenCount:
             case Usage():
                 self.input_tokens = event.input_tokens if event.input_tokens is not None else self.input_tokens
                 self.output_tokens = event.output_tokens if event.output_tokens is not None else self.output_tokens
-            case TextDelta() | ToolJson():
+            case TextDelta():
+                self.pieces += 1
+                if event.output_tokens is not None:
+                    self.output_tokens = event.output_tokens
+            case ToolJson():
                 self.pieces += 1
 
     @property
@@ -65,13 +68,16 @@ class TokenCount:
 
 
 @dataclass(kw_only=True, slots=True)
-class _OpenBlock:
+class _Block:
+    """One block of content. `call` numbers the tool calls of an answer; None is text."""
+
+    call: int | None
     content: dict[str, Any]
     pieces: list[str] = field(default_factory=list)
 
     def close(self) -> dict[str, Any]:
         text = "".join(self.pieces)
-        if self.content["type"] == "text":
+        if self.call is None:
             return {**self.content, "text": text}
         return {**self.content, "input": _read_arguments(text)}
 
@@ -82,20 +88,21 @@ class MessageCollector:
     def __init__(self, *, model: str, tokens: TokenCount) -> None:
         self._model = model
         self._tokens = tokens
-        self._block: _OpenBlock | None = None
+        self._blocks: list[_Block] = []
         self._stopped: Stopped | None = None
 
     def take(self, event: EngineEvent) -> None:
         match event:
             case TextDelta(text=piece) | ToolJson(json=piece):
-                self._block = self._block or _OpenBlock(content=_new_block(event))
-                self._block.pieces.append(piece)
+                if not self._blocks or self._blocks[-1].call != _call(event):
+                    self._blocks.append(_Block(call=_call(event), content=_new_block(event)))
+                self._blocks[-1].pieces.append(piece)
             case Stopped():
                 self._stopped = event
 
     def message(self) -> dict[str, Any]:
         return _envelope(self._model) | {
-            "content": [self._block.close()] if self._block else [],
+            "content": [block.close() for block in self._blocks],
             **_stop_fields(self._stopped),
             "usage": self._tokens.as_usage(),
         }
@@ -104,14 +111,16 @@ class MessageCollector:
 class EventWriter:
     """Writes one answer as server-sent events, in the API's order:
 
-    message_start, content_block_start, content_block_delta..., content_block_stop, message_delta, message_stop.
-    An answer without any text has no content block at all.
+    message_start, for each block content_block_start, content_block_delta..., content_block_stop, then message_delta,
+    message_stop. An answer without any text has no content block at all.
     """
 
     def __init__(self, *, model: str, tokens: TokenCount) -> None:
         self._model = model
         self._tokens = tokens
-        self._block_open = False
+        self._index = -1
+        self._call: int | None = None
+        self._is_open = False
 
     def start(self) -> bytes:
         message = _envelope(self._model) | {
@@ -121,30 +130,52 @@ class EventWriter:
         }
         return _frame("message_start", {"message": message})
 
-    def write(self, event: EngineEvent) -> Iterator[bytes]:
+    def write(self, event: EngineEvent) -> bytes:
         match event:
             case TextDelta(text=text):
-                yield from self._open(event)
-                yield _frame("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": text}})
-            case ToolJson(json=piece):
-                yield from self._open(event)
-                delta = {"type": "input_json_delta", "partial_json": piece}
-                yield _frame("content_block_delta", {"index": 0, "delta": delta})
+                return self._open(event) + _delta(self._index, '"text_delta", "text"', text)
+            case ToolJson(json=text):
+                # The first piece opens the block; a call without arguments has no other.
+                head = self._open(event)
+                return head + _delta(self._index, '"input_json_delta", "partial_json"', text) if text else head
             case Stopped():
-                if self._block_open:
-                    yield _frame("content_block_stop", {"index": 0})
-                yield _frame("message_delta", {"delta": _stop_fields(event), "usage": self._tokens.as_usage()})
-                yield _frame("message_stop", {})
+                delta = {"delta": _stop_fields(event), "usage": self._tokens.as_usage()}
+                return self._close() + _frame("message_delta", delta) + _frame("message_stop", {})
+        return b""
 
-    def _open(self, event: TextDelta | ToolJson) -> Iterator[bytes]:
-        if not self._block_open:
-            self._block_open = True
-            yield _frame("content_block_start", {"index": 0, "content_block": _new_block(event)})
+    def _open(self, event: TextDelta | ToolJson) -> bytes:
+        call = _call(event)
+        if self._is_open and self._call == call:
+            return b""
+        frames = self._close()
+        self._is_open, self._call = True, call
+        self._index += 1
+        return frames + _frame("content_block_start", {"index": self._index, "content_block": _new_block(event)})
+
+    def _close(self) -> bytes:
+        if not self._is_open:
+            return b""
+        self._is_open = False
+        return _frame("content_block_stop", {"index": self._index})
+
+
+def _call(event: TextDelta | ToolJson) -> int | None:
+    return event.call if isinstance(event, ToolJson) else None
+
+
+_write_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def _delta(index: int, kind: str, text: str) -> bytes:
+    """As `_frame` would write it: for each token there is one, and building objects for it takes most of its time."""
+    return (
+        f'event: content_block_delta\ndata: {{"type": "content_block_delta", "index": {index}, '
+        f'"delta": {{"type": {kind}: {_write_json(text)}}}}}\n\n'
+    ).encode()
 
 
 def _frame(kind: str, content: dict[str, Any]) -> bytes:
-    data = json.dumps({"type": kind, **content}, ensure_ascii=False)
-    return f"event: {kind}\ndata: {data}\n\n".encode()
+    return f"event: {kind}\ndata: {_write_json({'type': kind, **content})}\n\n".encode()
 
 
 def _envelope(model: str) -> dict[str, Any]:

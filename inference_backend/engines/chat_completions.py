@@ -43,18 +43,19 @@ class ChatCompletionsEngine(WireEngine):
         reader = ToolReader(request.tools) if request.tools else TextReader()
         finish: str | None = None
         started = False
-        async with aclosing(self._chunks(body)) as chunks:
-            async for chunk in chunks:
+        async with aclosing(self._frames("/v1/chat/completions", body)) as frames:
+            async for payload in frames:
+                if payload == "[DONE]":
+                    break
+                chunk = _read_chunk(payload)
                 usage = self._read_usage(chunk)
                 if not started:
                     started = True
                     yield Started(input_tokens=usage.input_tokens if usage else None)
                 text, ended = _read_choice(chunk)
                 finish = ended or finish
-                for event in reader.feed(text):
+                for event in reader.feed(text, usage):
                     yield event
-                if usage:
-                    yield usage
         if finish is None:
             raise EngineCutError("The engine ended the answer before it was complete.")
         reason = _stop_reason(finish, is_tool=bool(request.tools))
@@ -107,13 +108,6 @@ class ChatCompletionsEngine(WireEngine):
         if request.continues_assistant:
             body |= self._prefill_fields()
         return body
-
-    async def _chunks(self, body: dict[str, Any]) -> AsyncGenerator[JsonObject]:
-        async with aclosing(self._frames("/v1/chat/completions", body)) as frames:
-            async for payload in frames:
-                if payload == "[DONE]":
-                    return
-                yield _read_chunk(payload)
 
 
 def _read_chunk(payload: str) -> JsonObject:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pydantic_core
 
-from inference_backend.engines.protocol import JsonObject, TextDelta, Tool, ToolJson
+from inference_backend.engines.protocol import JsonObject, TextDelta, Tool, ToolJson, Usage
 from inference_backend.errors import EngineOffSchemaError
 
 
@@ -46,9 +46,15 @@ def describe_tools(tools: Sequence[Tool]) -> str:
 class TextReader:
     """Turns the text of an answer without tools into events."""
 
-    def feed(self, text: str) -> Iterator[TextDelta | ToolJson]:
-        if text:
+    def feed(self, text: str, usage: Usage | None) -> Iterator[TextDelta | ToolJson | Usage]:
+        if not text:
+            if usage:
+                yield usage
+        elif usage is None or usage.input_tokens is None:
+            yield TextDelta(text=text, output_tokens=usage.output_tokens if usage else None)
+        else:
             yield TextDelta(text=text)
+            yield usage
 
     def finish(self) -> Iterator[TextDelta | ToolJson]:
         return iter(())
@@ -62,13 +68,13 @@ class ToolReader:
         self._names = {tool.name for tool in tools}
         self._text: list[str] = []
 
-    def feed(self, text: str) -> Iterator[TextDelta | ToolJson]:
-        if not text:
-            return
-        if self._only is not None:
+    def feed(self, text: str, usage: Usage | None) -> Iterator[TextDelta | ToolJson | Usage]:
+        if text and self._only is not None:
             yield ToolJson(name=self._only, json=text)
-        else:
+        elif text:
             self._text.append(text)
+        if usage:
+            yield usage
 
     def finish(self) -> Iterator[TextDelta | ToolJson]:
         """Raises EngineOffSchemaError where the answer ended before it named a tool."""

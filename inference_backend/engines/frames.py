@@ -27,6 +27,9 @@ class FrameDecoder:
 
     def feed(self, chunk: bytes) -> Iterator[str]:
         """Raises EngineProtocolError for data that is not UTF-8 and for a frame beyond MAX_FRAME_BYTES."""
+        if not self._buffer and not self._data and (payload := self._read_plain(chunk)) is not None:
+            yield payload
+            return
         self._buffer += chunk
         while (line := self._take_line()) is not None:
             if line:
@@ -35,6 +38,20 @@ class FrameDecoder:
                 yield self._take_frame()
         if len(self._buffer) + self._data_bytes > MAX_FRAME_BYTES:
             raise EngineProtocolError("The engine sent a frame that is too large.")
+
+    def _read_plain(self, chunk: bytes) -> str | None:
+        """What nearly every chunk is: one frame of one line of data, uncut."""
+        if (
+            self._at_start
+            or self._skip_line_feed
+            or len(chunk) > MAX_FRAME_BYTES
+            or not chunk.startswith(b"data: ")
+            or not chunk.endswith(b"\n\n")
+            or chunk.find(b"\n") != len(chunk) - 2
+            or b"\r" in chunk
+        ):
+            return None
+        return _decode(chunk[6:-2])
 
     def _take_line(self) -> bytes | None:
         if self._skip_line_feed and self._buffer:
@@ -65,7 +82,11 @@ class FrameDecoder:
         data = b"\n".join(self._data)
         self._data.clear()
         self._data_bytes = 0
-        try:
-            return data.decode()
-        except UnicodeDecodeError as error:
-            raise EngineProtocolError("The engine sent text that is not UTF-8.") from error
+        return _decode(data)
+
+
+def _decode(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise EngineProtocolError("The engine sent text that is not UTF-8.") from error

@@ -23,15 +23,23 @@ class Started:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TextDelta:
+    """`output_tokens`: how many were written with this piece, where the engine says so: Usage beside each piece would
+    be twice as many events."""
+
     text: str
+    output_tokens: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ToolJson:
-    """A piece of the arguments, as JSON text, of the one tool call of this answer."""
+    """A piece of the arguments, as JSON text, of the tool call with this number in its answer, counted from 0.
+
+    The pieces of a call come one after the other; the first may be empty.
+    """
 
     name: str
     json: str
+    call: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,6 +11,7 @@ import pydantic_core
 
 from inference_backend.engines.frames import FrameDecoder
 from inference_backend.engines.protocol import JsonObject
+from inference_backend.engines.stream import StreamClient, read_limited
 from inference_backend.errors import (
     EngineBusyError,
     EngineConnectionError,
@@ -40,9 +41,11 @@ class WireEngine:
 
     def __init__(self, *, url: str, model: str, api_key: str | None, connect_s: float) -> None:
         self._model = model
+        credentials = self._credentials(api_key)
+        self._stream = StreamClient(url, headers=credentials, connect_s=connect_s, keepalive_s=self.keepalive_s)
         self._client = httpx2.AsyncClient(
             base_url=url,
-            headers={"accept-encoding": "identity", **self._credentials(api_key)},
+            headers={"accept-encoding": "identity", **credentials},
             # How long an answer may take is the business of the caller, phase by phase.
             timeout=httpx2.Timeout(connect=connect_s, read=None, write=60.0, pool=None),
             limits=httpx2.Limits(
@@ -54,6 +57,7 @@ class WireEngine:
         )
 
     async def aclose(self) -> None:
+        await self._stream.aclose()
         await self._client.aclose()
 
     async def check_health(self) -> None:
@@ -74,11 +78,12 @@ class WireEngine:
     async def _frames(self, path: str, body: dict[str, Any]) -> AsyncGenerator[str]:
         """The data of each server-sent event of an answer."""
         decoder = FrameDecoder()
-        async with self._open("POST", path, body) as response:
-            with _translate_cut():
-                async for data in response.aiter_raw():
-                    for payload in decoder.feed(data):
-                        yield payload
+        async with self._stream.post(path, _encode(body)) as answer:
+            if answer.status != 200:
+                raise _refusal(answer.status, await read_limited(answer, ERROR_BODY_LIMIT))
+            while data := await answer.read():
+                for payload in decoder.feed(data):
+                    yield payload
 
     async def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> bytes:
         """The whole answer of a small call."""
@@ -96,7 +101,7 @@ class WireEngine:
         self, method: str, path: str, body: dict[str, Any] | None, *, timeout_s: float | None = None
     ) -> AsyncIterator[httpx2.Response]:
         """Raises EngineConnectionError where no byte came, the matching EngineError for another status than 200."""
-        content = json.dumps(body, ensure_ascii=False).encode() if body is not None else None
+        content = _encode(body) if body is not None else None
         request = self._client.build_request(
             method,
             path,
@@ -135,20 +140,28 @@ def _translate_cut() -> Iterator[None]:
         raise EngineCutError("The connection to the engine broke during the answer.") from error
 
 
+def _encode(body: dict[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode()
+
+
 async def _read_refusal(response: httpx2.Response) -> EngineError:
-    detail: JsonObject = {}
     with _translate_cut():
         body = bytearray()
         async for data in response.aiter_raw():
             body += data
             if len(body) > ERROR_BODY_LIMIT:
                 break
+    return _refusal(response.status_code, bytes(body))
+
+
+def _refusal(status: int, body: bytes) -> EngineError:
+    detail: JsonObject = {}
     try:
-        detail = as_object(parse_json(bytes(body)))
+        detail = as_object(parse_json(body))
     except EngineProtocolError:
         detail = {}
     error = detail.get("error", detail)
-    return classify(response.status_code, error if isinstance(error, dict) else {"message": str(error)})
+    return classify(status, error if isinstance(error, dict) else {"message": str(error)})
 
 
 def classify(status: int, error: JsonObject) -> EngineError:
