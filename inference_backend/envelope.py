@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import time
-from collections.abc import Iterator
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -33,7 +32,9 @@ class RequestEnvelope:
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":
                 record.status = message["status"]
-                message = {**message, "headers": [*message["headers"], *_headers_of(record)]}
+                quota = record.quota() if record.quota else ()
+                own = ((b"request-id", record.request_id.encode()), *quota)
+                message = {**message, "headers": [*message["headers"], *own]}
             await send(message)
 
         try:
@@ -68,13 +69,6 @@ class RequestEnvelope:
         if isinstance(error, HTTPException):
             status, headers = error.status_code, {**headers, **(error.headers or {})}
         await send_json(send, status, error_body(known, request_id=record.request_id), headers)
-
-
-def _headers_of(record: RequestRecord) -> Iterator[tuple[bytes, bytes]]:
-    yield b"request-id", record.request_id.encode()
-    if record.quota:
-        for name, value in record.quota().items():
-            yield name.encode(), value.encode()
 
 
 def _as_backend_error(error: Exception) -> BackendError:

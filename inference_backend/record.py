@@ -1,7 +1,7 @@
 """What is remembered of one request for its log line and the metrics. Never text, keys or headers."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,7 @@ class RequestRecord:
     #: generated, joined or replayed, where the request had a key.
     idempotency: str | None = None
     #: The headers that tell of the account's limits, as they are when the answer begins.
-    quota: Callable[[], Mapping[str, str]] | None = None
+    quota: Callable[[], Sequence[tuple[bytes, bytes]]] | None = None
     #: The line is written and counted: what happens now must be counted by itself.
     is_closed: bool = False
 

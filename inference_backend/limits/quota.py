@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 NAMES = ("requests", "input_tokens", "output_tokens")
 #: `tokens` are whichever of the two kinds is nearer to its limit.
 _HEADERS = tuple(
-    tuple(f"anthropic-ratelimit-{name}-{key}" for key in ("limit", "remaining", "reset"))
+    tuple(f"anthropic-ratelimit-{name}-{key}".encode() for key in ("limit", "remaining", "reset"))
     for name in ("requests", "input-tokens", "output-tokens", "tokens")
 )
 
@@ -113,20 +113,20 @@ class Limits:
             raise
         return Charge(reserved=needs)
 
-    def headers(self, account: str, tier: Tier) -> dict[str, str]:
+    def headers(self, account: str, tier: Tier) -> list[tuple[bytes, bytes]]:
         """`anthropic-ratelimit-*`, as far as this process knows. `reset` is when the limit is whole again."""
         shares = self._shares.find(_name(account, tier, "answers"))
         rates = shares.rates if shares else self.tiers[tier].rates
         remaining = shares.remaining(time.monotonic()) if shares else tuple(rate.capacity for rate in rates)
         now = time.time()
         lines = [
-            (left / rate.capacity, str(int(rate.capacity)), str(int(left)), now + (rate.capacity - left) / rate.per_s)
+            (left / rate.capacity, b"%d" % rate.capacity, b"%d" % left, now + (rate.capacity - left) / rate.per_s)
             for rate, left in zip(rates, remaining, strict=True)
         ]
         tightest = min(lines[1:], key=itemgetter(0))
-        headers = {}
+        headers: list[tuple[bytes, bytes]] = []
         for names, (_, limit, left, reset_at) in zip(_HEADERS, (*lines, tightest), strict=True):
-            headers[names[0]], headers[names[1]], headers[names[2]] = limit, left, _rfc3339(math.ceil(reset_at))
+            headers += (names[0], limit), (names[1], left), (names[2], _rfc3339(math.ceil(reset_at)))
         return headers
 
     async def watch(self) -> None:
@@ -148,8 +148,8 @@ class Limits:
 
 
 @functools.lru_cache(maxsize=1024)
-def _rfc3339(second: int) -> str:
-    return dt.datetime.fromtimestamp(second, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _rfc3339(second: int) -> bytes:
+    return dt.datetime.fromtimestamp(second, dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ").encode()
 
 
 def _name(account: str, tier: Tier, kind: Kind) -> str:

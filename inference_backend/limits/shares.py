@@ -59,10 +59,11 @@ class AccountShares:
         if self.levels is None:
             return tuple(rate.capacity for rate in self.rates)
         elapsed = max(0.0, now - self.levels_at)
-        return tuple(
+        remaining = [
             max(0.0, min(rate.capacity, level + held + elapsed * rate.per_s))
             for rate, level, held in zip(self.rates, self.levels, self.held, strict=True)
-        )
+        ]
+        return tuple(remaining)
 
     def is_whole(self, now: float) -> bool:
         left = zip(self.remaining(now), self.rates, strict=True)
