@@ -19,6 +19,8 @@ api = [
     path("", include("inference_client.api_urls")),
     path("", include("playground.api_urls")),
     path("", include("chat.api_urls")),
+    path("", include("sharing.api_urls")),
+    path("", include("review.api_urls")),
 ]
 
 urlpatterns = [
@@ -32,4 +34,5 @@ urlpatterns = [
     path("", include("accounts.page_urls")),
     path("", include("playground.page_urls")),
     path("", include("chat.page_urls")),
+    path("", include("sharing.page_urls")),
 ]

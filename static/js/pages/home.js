@@ -6,6 +6,7 @@ import { PromptForms } from "../library/forms.js";
 import { doneWords, doToEach, moveFolder } from "../library/prompts.js";
 import { bindRowMenu } from "../library/row_menu.js";
 import { Selection } from "../library/selection.js";
+import { ShareDialog } from "../sharing/share_dialog.js";
 import { toastError } from "../toast.js";
 
 /** @typedef {import("../library/prompts.js").Row} Row */
@@ -50,8 +51,10 @@ document.querySelector("[data-known-folders]")?.replaceChildren(...knownFolders(
 
 if (document.querySelector("[data-prompt-form]")) {
   const forms = new PromptForms(act);
+  const share = new ShareDialog(() => location.reload());
   const start = (/** @type {string} */ action, /** @type {Row[]} */ rows) => {
-    if (action === "export") location.assign(`/api/v1/prompts/${rows[0].id}/export`);
+    if (action === "share") void share.open(rows[0].id);
+    else if (action === "export") location.assign(`/api/v1/prompts/${rows[0].id}/export`);
     else if (forms.asks(action)) forms.open(action, rows);
     else act(action, rows).catch(toastError);
   };

@@ -1,0 +1,57 @@
+/* When something ends: chosen in the time of whoever looks, kept as an instant. */
+import { one } from "../dom.js";
+
+const DAY_MS = 86_400_000;
+const words = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
+
+/** @param {Date} moment @returns {string} with the zone it is said in */
+export function exactWords(moment) {
+  return words.format(moment);
+}
+
+/** Says moments exactly, in local time. @param {ParentNode} [within] */
+export function paintMoments(within = document) {
+  for (const element of /** @type {NodeListOf<HTMLTimeElement>} */ (within.querySelectorAll("time[data-exact]"))) {
+    const moment = new Date(element.dateTime);
+    if (!Number.isNaN(moment.getTime())) element.textContent = exactWords(moment);
+  }
+}
+
+/**
+ * What <select data-expiry-choice> and the field beside it say.
+ * @param {string} choice "" never, "keep", "at", or a number of days
+ * @param {string} at of an <input type=datetime-local>: local time without a zone
+ * @param {number} now in ms
+ * @returns {string | null | undefined} the instant; null for never; undefined for no change
+ */
+export function instantOf(choice, at, now) {
+  if (choice === "keep") return undefined;
+  if (choice === "") return null;
+  if (choice !== "at") return new Date(now + Number(choice) * DAY_MS).toISOString();
+  const moment = new Date(at);
+  return Number.isNaN(moment.getTime()) ? null : moment.toISOString();
+}
+
+/** @param {HTMLElement} field */
+function paint(field) {
+  const choice = one("[data-expiry-choice]", field, HTMLSelectElement).value;
+  const at = one("[data-expiry-at]", field, HTMLInputElement);
+  at.hidden = choice !== "at";
+  at.required = choice === "at";
+  const instant = instantOf(choice, at.value, Date.now());
+  one("[data-expiry-words]", field).textContent = instant ? `Until ${exactWords(new Date(instant))}` : "";
+}
+
+/** @param {ParentNode} root */
+export function bindExpiry(root) {
+  root.addEventListener("input", (event) => {
+    const field = /** @type {Element} */ (event.target).closest("[data-expiry]");
+    if (field instanceof HTMLElement) paint(field);
+  });
+}
+
+/** @param {HTMLFormElement} form @returns {string | null | undefined} */
+export function expiryOf(form) {
+  const field = one("[data-expiry]", form, HTMLElement);
+  return instantOf(one("[data-expiry-choice]", field, HTMLSelectElement).value, one("[data-expiry-at]", field, HTMLInputElement).value, Date.now());
+}
