@@ -32,15 +32,23 @@ class Address:
     seconds: int
 
 
-def address_of(version: Version, sha256: str, *, acl_epoch: int, asked_at_s: float, name: str) -> Address | None:
+def address_of(
+    version: Version, sha256: str, *, acl_epoch: int, asked_at_s: float, expires_at: dt.datetime | None, name: str
+) -> Address | None:
     """A signed address of a text, on a decision of `asked_at_s` at `acl_epoch`; None if that is too old to sign for.
+
+    It ends with the access that it is given for, at `expires_at`.
 
     Raises StorageUnavailable.
     """
     key = f"{FOLDER}/{version.prompt_id}/{acl_epoch}/{sha256}"
     _materialise(key, version.prompt_id, sha256)
     seconds = policy.presigned_seconds(asked_at_s=asked_at_s, now_s=time.monotonic(), lifetimes=bound.current())
-    return Address(url=objects.sign_get(key, seconds=seconds, name=name), seconds=seconds) if seconds else None
+    if expires_at is not None:
+        seconds = min(seconds, int((expires_at - timezone.now()).total_seconds()))
+    if seconds < 1:
+        return None
+    return Address(url=objects.sign_get(key, seconds=seconds, name=name), seconds=seconds)
 
 
 def _materialise(key: str, prompt_id: uuid.UUID, sha256: str) -> None:
