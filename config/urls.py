@@ -20,7 +20,6 @@ api = [
     path("", include("playground.api_urls")),
     path("", include("chat.api_urls")),
     path("", include("sharing.api_urls")),
-    path("", include("sharing.api_urls")),
     path("", include("review.api_urls")),
 ]
 
