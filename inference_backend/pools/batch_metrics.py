@@ -2,7 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from inference_backend.scheduling.batch import Snapshot
+from inference_backend.scheduling.batch_decisions import Snapshot
 
 _FILL_BUCKETS = (1, 2, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 75, 100, 150, 200, 256)
 _SECONDS_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.5, 1, 2.5, 5, 10, 30)

@@ -22,7 +22,8 @@ from inference_backend.errors import (
 from inference_backend.pools.batch_worker import BatchWorker
 from inference_backend.pools.refusals import refusal_error
 from inference_backend.pools.submission import Submission, Ticket
-from inference_backend.scheduling.batch import Batch, BatchScheduler, Decisions, Snapshot
+from inference_backend.scheduling.batch import BatchScheduler
+from inference_backend.scheduling.batch_decisions import Batch, Decisions, Snapshot
 from inference_backend.scheduling.bisection import Bisection
 from inference_backend.tiers import Tier
 

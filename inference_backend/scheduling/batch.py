@@ -2,75 +2,24 @@
 
 import math
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 from inference_backend.scheduling.admitted import AdmittedRates
+from inference_backend.scheduling.batch_decisions import Batch, Decisions, Snapshot
 from inference_backend.scheduling.deadlines import DeadlineWheel
 from inference_backend.scheduling.delay_gate import DelayGate, Refusal
 from inference_backend.scheduling.pace import Pace
 from inference_backend.scheduling.tier_queue import Entry, TierQueue
+from inference_backend.scheduling.worker_set import WorkerSet
 from inference_backend.tiers import TIERS, Tier
 
 Item = TypeVar("Item", bound=Hashable)
 
 MOST_ATTEMPTS = 2
-FAILURES_TO_QUARANTINE = 3
 LEAST_SHARE = 0.01
 # In calls (call_s): from when on one that has not ended is suspect.
 OVERDUE_FACTOR = 1.02
-
-
-@dataclass(frozen=True, slots=True)
-class Batch(Generic[Item]):
-    """One call of one worker. `attempt` is 2 where an item in it has been in a call that failed."""
-
-    id: int
-    worker: str
-    items: tuple[Item, ...]
-    attempt: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Decisions(Generic[Item]):
-    """What to do now. Each item appears in `expired` or `given_up` once, and is then forgotten here.
-
-    `lost` are the batches that the watchdog gave up on; what was in them is queued again or in `given_up`.
-    `quarantined` are workers that get nothing more until they are added again: those of `lost`, and those that failed
-    FAILURES_TO_QUARANTINE calls in a row.
-    """
-
-    sends: Sequence[Batch[Item]] = ()
-    expired: Sequence[Item] = ()
-    lost: Sequence[Batch[Item]] = ()
-    given_up: Sequence[Item] = ()
-    quarantined: Sequence[str] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Snapshot:
-    """Counts since the start, and what is here now. Every submitted item is still here or met one end."""
-
-    queued: Mapping[Tier, int]
-    in_flight: int
-    healthy: int
-    idle: int
-    sends: int
-    sent_items: int
-    lost_batches: int
-    failed_batches: int
-    submitted: int
-    refused: Mapping[Tier, int]
-    completed: int
-    expired: int
-    cancelled: int
-    given_up: int
-
-    @property
-    def fill(self) -> float:
-        """Mean number of items in a call."""
-        return self.sent_items / self.sends if self.sends else 0.0
 
 
 class Flight(Generic[Item]):
@@ -83,15 +32,6 @@ class Flight(Generic[Item]):
         self.entries = entries
         self.sent_at = sent_at
         self.lost_at = lost_at
-
-
-class Worker:
-    __slots__ = ("batch_id", "failures", "is_draining")
-
-    def __init__(self) -> None:
-        self.batch_id: int | None = None
-        self.failures = 0
-        self.is_draining = False
 
 
 class BatchScheduler(Generic[Item]):
@@ -137,12 +77,8 @@ class BatchScheduler(Generic[Item]):
         # What a tier can count on while those above take all they want.
         self._least_share = max(LEAST_SHARE, self._queue.reserved / max_size)
         self._entries: dict[Item, Entry[Item]] = {}
-        self._workers: dict[str, Worker] = {}
-        self._idle: dict[str, None] = {}
-        # A worker that failed early rests until its call would have ended; else it would attract every batch.
-        self._resting: dict[str, float] = {}
+        self._workers = WorkerSet()
         self._flights: OrderedDict[int, Flight[Item]] = OrderedDict()
-        self._healthy = 0
         self._pace = Pace(call_s)
         self._next_id = 1
         self._lost: list[Batch[Item]] = []
@@ -156,50 +92,24 @@ class BatchScheduler(Generic[Item]):
 
     def add_worker(self, worker: str, now: float) -> None:
         """From now on it may take calls. Raises ValueError if it may already."""
-        if worker in self._workers:
-            raise ValueError(f"worker {worker} is there already")
-        self._workers[worker] = Worker()
-        self._idle[worker] = None
-        self._healthy += 1
+        self._workers.add(worker)
 
     def drain_worker(self, worker: str, now: float) -> None:
         """It ends the call it has and gets no other; then it is gone. An unknown worker is ignored."""
-        state = self._workers.get(worker)
-        if state is None or state.is_draining:
-            return
-        state.is_draining = True
-        self._healthy -= 1
-        if state.batch_id is None:
-            self._forget_worker(worker)
+        self._workers.drain(worker)
 
     def remove_worker(self, worker: str, now: float) -> list[Batch[Item]]:
         """It is dead: what it was sent is queued again, at the head. Returns that batch.
 
         An unknown worker is ignored: the watchdog may have been faster.
         """
-        state = self._workers.get(worker)
-        if state is None:
+        batch_id = self._workers.remove(worker)
+        if batch_id is None:
             return []
-        if not state.is_draining:
-            self._healthy -= 1
-        self._forget_worker(worker)
-        if state.batch_id is None:
-            return []
-        flight = self._flights.pop(state.batch_id)
+        flight = self._flights.pop(batch_id)
         self._lost_batches += 1
         self._given_up.extend(self._retry(flight))
         return [flight.batch]
-
-    def _forget_worker(self, worker: str) -> None:
-        del self._workers[worker]
-        self._idle.pop(worker, None)
-        self._resting.pop(worker, None)
-
-    def _quarantine(self, worker: str) -> None:
-        if not self._workers[worker].is_draining:
-            self._healthy -= 1
-        self._forget_worker(worker)
-        self._quarantined.append(worker)
 
     # Items
 
@@ -224,14 +134,14 @@ class BatchScheduler(Generic[Item]):
             return Refusal(tier=tier, code="deadline", retry_after_s=1, delay_s=self.expected_wait(tier))
         if self._gate is None:
             return None
-        if not self._healthy:
+        if not self._workers.healthy:
             return self._gate.admit(tier, delay_s=math.inf, now=now)
-        capacity = self._healthy * self.max_size / self.call_s
+        capacity = self._workers.healthy * self.max_size / self.call_s
         # What the very next call takes along is no queue. All of it in a pool of few workers would be too long a wait.
         next_call = min(self.max_size, self._gate.least_low_s * capacity)
         delay_s = max(0.0, self._queue.count_ahead(tier) - next_call) / self._left_for(tier, capacity)
         return self._gate.admit(
-            tier, delay_s=delay_s, now=now, capacity=capacity, interval_s=self.call_s / self._healthy
+            tier, delay_s=delay_s, now=now, capacity=capacity, interval_s=self.call_s / self._workers.healthy
         )
 
     def _left_for(self, tier: Tier, capacity: float) -> float:
@@ -258,9 +168,7 @@ class BatchScheduler(Generic[Item]):
         flight = self._flights.pop(batch_id, None)
         if flight is None:
             return []
-        state = self._workers[flight.batch.worker]
-        state.failures = 0
-        self._release(flight.batch.worker, state)
+        self._workers.succeeded(flight.batch.worker)
         done = [entry.item for entry in flight.entries if not entry.is_cancelled]
         for item in done:
             del self._entries[item]
@@ -274,12 +182,8 @@ class BatchScheduler(Generic[Item]):
             return []
         self._failed_batches += 1
         worker = flight.batch.worker
-        state = self._workers[worker]
-        state.failures += 1
-        if state.failures >= FAILURES_TO_QUARANTINE:
-            self._quarantine(worker)
-        else:
-            self._release(worker, state, rest_until=flight.sent_at + self.call_s, now=now)
+        if not self._workers.failed(worker, rest_until=flight.sent_at + self.call_s, now=now):
+            self._quarantined.append(worker)
         return self._retry(flight)
 
     def renew(self, batch_id: int, now: float) -> bool:
@@ -291,15 +195,6 @@ class BatchScheduler(Generic[Item]):
         flight.lost_at = now + self._watchdog_s
         self._flights.move_to_end(batch_id)
         return True
-
-    def _release(self, worker: str, state: Worker, *, rest_until: float = -math.inf, now: float = 0.0) -> None:
-        state.batch_id = None
-        if state.is_draining:
-            self._forget_worker(worker)
-        elif rest_until > now:
-            self._resting[worker] = rest_until
-        else:
-            self._idle[worker] = None
 
     def _retry(self, flight: Flight[Item]) -> list[Item]:
         """Queues again what has an attempt left; returns the rest, already forgotten."""
@@ -327,11 +222,10 @@ class BatchScheduler(Generic[Item]):
         A driver that was held up has answers lying unread; None: it has none.
         """
         self._lose_overdue(now if heard_until is None else heard_until)
-        if self._resting:
-            self._wake_rested(now)
+        self._workers.wake(now)
         expired = self._expire(now)
         sends: list[Batch[Item]] = []
-        while self._idle and len(self._queue) and self._send_at(now) <= now:
+        while self._workers.idle and len(self._queue) and self._send_at(now) <= now:
             batch = self._send(now, expired)
             if batch is not None:
                 sends.append(batch)
@@ -348,8 +242,9 @@ class BatchScheduler(Generic[Item]):
         """When `poll` has something to do at the latest, if nothing else happens; None: never."""
         times: list[float] = []
         if len(self._queue):
-            times.extend(self._resting.values())
-            if self._idle:
+            if (rested_at := self._workers.next_rested_at()) is not None:
+                times.append(rested_at)
+            if self._workers.idle:
                 times.append(max(now, self._send_at(now)))
         if self._flights:
             times.append(next(iter(self._flights.values())).lost_at)
@@ -359,18 +254,18 @@ class BatchScheduler(Generic[Item]):
 
     def _send_at(self, now: float) -> float:
         """From when on the queue is worth a call, given that a worker is idle and something waits."""
-        idle = len(self._idle)
+        idle = self._workers.idle
         if idle == 1 and (lost_at := self._imminent_loss(now)) is not None:
             return lost_at
         if self._queue.has_second_attempts:
             return now
         if len(self._queue) >= self.max_size:
-            return self._pace.full_batch_at(now, idle=idle, healthy=self._healthy)
+            return self._pace.full_batch_at(now, idle=idle, healthy=self._workers.healthy)
         if self._energy_window_s is not None:
             oldest = self._queue.oldest_arrival()
             return now if oldest is None else oldest + self._energy_window_s
         return self._pace.batch_at(
-            now, items=len(self._entries), idle=idle, healthy=self._healthy, next_free=self._next_free(now)
+            now, items=len(self._entries), idle=idle, healthy=self._workers.healthy, next_free=self._next_free(now)
         )
 
     def _next_free(self, now: float) -> float:
@@ -385,7 +280,7 @@ class BatchScheduler(Generic[Item]):
         flight = next(iter(self._flights.values()), None)
         if flight is None or now <= flight.sent_at + OVERDUE_FACTOR * self.call_s:
             return None
-        return flight.lost_at if flight.lost_at - now <= self.call_s / self._healthy else None
+        return flight.lost_at if flight.lost_at - now <= self.call_s / self._workers.healthy else None
 
     def _send(self, now: float, expired: list[Item]) -> Batch[Item] | None:
         entries, late = self._queue.take_batch(now)
@@ -395,10 +290,9 @@ class BatchScheduler(Generic[Item]):
             expired.append(entry.item)
         if not entries:
             return None
-        worker = next(iter(self._idle))
-        del self._idle[worker]
         batch_id = self._next_id
         self._next_id += 1
+        worker = self._workers.take(batch_id)
         attempt = 1
         for entry in entries:
             self._wheel.discard(entry.item, entry.expires_at)
@@ -407,8 +301,7 @@ class BatchScheduler(Generic[Item]):
             attempt = max(attempt, entry.attempts)
         batch = Batch(batch_id, worker, tuple([entry.item for entry in entries]), attempt)
         self._flights[batch_id] = Flight(batch, entries, now, now + self._watchdog_s)
-        self._workers[worker].batch_id = batch_id
-        self._pace.note_send(now, healthy=self._healthy)
+        self._pace.note_send(now, healthy=self._workers.healthy)
         self._sends += 1
         self._sent_items += len(entries)
         return batch
@@ -419,15 +312,11 @@ class BatchScheduler(Generic[Item]):
             if flight.lost_at > now:
                 return
             del self._flights[flight.batch.id]
-            self._quarantine(flight.batch.worker)
+            self._workers.remove(flight.batch.worker)
+            self._quarantined.append(flight.batch.worker)
             self._lost_batches += 1
             self._lost.append(flight.batch)
             self._given_up.extend(self._retry(flight))
-
-    def _wake_rested(self, now: float) -> None:
-        for worker in [name for name, until in self._resting.items() if until <= now]:
-            del self._resting[worker]
-            self._idle[worker] = None
 
     def _expire(self, now: float) -> list[Item]:
         expired = self._wheel.pop_due(now)
@@ -440,24 +329,24 @@ class BatchScheduler(Generic[Item]):
     @property
     def healthy(self) -> int:
         """Workers that take calls, busy ones included."""
-        return self._healthy
+        return self._workers.healthy
 
     def expected_wait(self, tier: Tier) -> float:
         """Seconds in the queue for one who comes now; infinite without workers.
 
         What is ahead, over what the workers do in a second less what the tiers above keep sending meanwhile.
         """
-        if not self._healthy:
+        if not self._workers.healthy:
             return math.inf
-        capacity = self._healthy * self.max_size / self.call_s
+        capacity = self._workers.healthy * self.max_size / self.call_s
         return self._queue.count_ahead(tier) / self._left_for(tier, capacity)
 
     def snapshot(self) -> Snapshot:
         return Snapshot(
             queued={tier: self._queue.count(tier) for tier in TIERS},
             in_flight=len(self._entries) - len(self._queue),
-            healthy=self._healthy,
-            idle=len(self._idle),
+            healthy=self._workers.healthy,
+            idle=self._workers.idle,
             sends=self._sends,
             sent_items=self._sent_items,
             lost_batches=self._lost_batches,

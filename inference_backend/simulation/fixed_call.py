@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from inference_backend.scheduling.batch import Batch, Decisions
+from inference_backend.scheduling.batch_decisions import Batch, Decisions
 from inference_backend.scheduling.delay_gate import DelayGate, Refusal
 from inference_backend.simulation.report import Figures, TierFigures
 from inference_backend.tiers import TIERS, Tier

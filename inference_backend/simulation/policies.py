@@ -4,7 +4,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from inference_backend.scheduling.batch import Batch, Decisions
+from inference_backend.scheduling.batch_decisions import Batch, Decisions
 from inference_backend.scheduling.delay_gate import Refusal
 from inference_backend.simulation.fixed_call import Scheduler
 from inference_backend.tiers import Tier

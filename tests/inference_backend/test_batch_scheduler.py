@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from inference_backend.scheduling.batch import Batch, BatchScheduler
+from inference_backend.scheduling.batch import BatchScheduler
+from inference_backend.scheduling.batch_decisions import Batch
 from inference_backend.scheduling.delay_gate import DelayGate
 from inference_backend.tiers import Tier
 

@@ -4,7 +4,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from inference_backend.scheduling.batch import Batch, BatchScheduler, Decisions
+from inference_backend.scheduling.batch import BatchScheduler
+from inference_backend.scheduling.batch_decisions import Batch, Decisions
 from inference_backend.scheduling.deadlines import TICK_S
 from inference_backend.scheduling.delay_gate import DelayGate
 from inference_backend.tiers import TIERS, Tier
