@@ -12,6 +12,10 @@ http = get_asgi_application()
 
 from channels.routing import ProtocolTypeRouter  # noqa: E402
 
+from sharing.checks import refuse_wrong_bound  # noqa: E402
+
+refuse_wrong_bound()
+
 from config.websockets import websocket  # noqa: E402
 
 application = ProtocolTypeRouter({"http": http, "websocket": websocket})

@@ -16,9 +16,14 @@ from django.urls import re_path
 
 from chat.consumer import ChatConsumer
 from core.sockets import UnknownPath
+from sharing.consumer import AccessConsumer
+
+_ID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 routes = [
     re_path(r"^ws/chat/$", cast(Any, ChatConsumer.as_asgi())),
+    re_path(rf"^ws/prompts/(?P<prompt_id>{_ID})/$", cast(Any, AccessConsumer.as_asgi())),
+    re_path(rf"^s/open/(?P<link_id>{_ID})/watch/$", cast(Any, AccessConsumer.as_asgi())),
     # Channels' own router raises ValueError for a path it does not know: an error in the log for every scanner.
     re_path(r"", cast(Any, UnknownPath.as_asgi())),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 from types import TracebackType
 
@@ -31,8 +32,15 @@ class OnlyExceptions(logging.Filter):
         return record.exc_info is not None
 
 
+#: API keys and the tokens of share links, by their marks: somebody puts one where nothing looks for it.
+_SECRET = re.compile(r"\b(ppk|psl)_[A-Za-z0-9_-]{8,}")
+
+
 class PrivateJsonFormatter(JsonFormatter):
-    """JSON lines whose tracebacks stop where PostgreSQL would go on with the values of the row."""
+    """JSON lines without keys and tokens, whose tracebacks stop where PostgreSQL would go on with values of the row."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return _SECRET.sub(r"\1_...", super().format(record))
 
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802  # the name is logging's
         if ei[1] is None:

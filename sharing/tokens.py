@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 
 MARK = "psl_"
@@ -11,8 +10,6 @@ _BYTES = 32
 _PREFIX_LENGTH = len(MARK) + 4
 #: Longer than any token; keeps a megabyte in an address from being hashed.
 MAX_LENGTH = 128
-#: As they are found in a text that is about to be logged.
-PATTERN = re.compile(r"psl_[A-Za-z0-9_-]{8,}")
 
 
 def new_token() -> str:
@@ -30,8 +27,3 @@ def hash_of(token: str) -> bytes:
 def prefix_of(token: str) -> str:
     """So much as tells links apart in a list: 24 of the 256 bits."""
     return token[:_PREFIX_LENGTH]
-
-
-def scrub(text: str) -> str:
-    """`text` without tokens."""
-    return PATTERN.sub(f"{MARK}...", text)
