@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 
 MARK = "psl_"
@@ -10,6 +11,7 @@ _BYTES = 32
 _PREFIX_LENGTH = len(MARK) + 4
 #: Longer than any token; keeps a megabyte in an address from being hashed.
 MAX_LENGTH = 128
+PATTERN = re.compile(r"psl_[A-Za-z0-9_-]{8,}")
 
 
 def new_token() -> str:
