@@ -15,6 +15,11 @@ from inference_backend.tiers import Tier
 
 # Timers of uvloop count whole milliseconds; a shorter one would fire before its time and be set again.
 SHORTEST_TIMER_S = 0.001
+# Requests that come together, and places that fall free together, are handed out together: once the loop has turned so
+# often without another one, or after GATHER_S. An engine reads the prompts of one batch at once. Given one alone it
+# begins with that, and the others wait until it is read (measured: 70 ms on two cores).
+QUIET_TURNS = 4
+GATHER_S = 0.003
 
 
 class PoolObserver(Protocol):
@@ -31,10 +36,13 @@ class Lease:
         self.replica = replica
         self.lost = asyncio.Event()
         self._pool = pool
+        self._has_begun = False
 
     def first_token(self) -> None:
         """The prompt is read: the replica may be given the next one. Further calls change nothing."""
-        self._pool.note_first_token(self.work.id)
+        if not self._has_begun:
+            self._has_begun = True
+            self._pool.note_first_token(self.work.id)
 
     def finished(self, output_tokens: int) -> None:
         """The engine is done, so its place is free, also while a slow caller still reads. Measures its speed."""
@@ -63,6 +71,8 @@ class TokenPool:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = float("inf")
         self._starting_until: float | None = None
+        self._quiet_turns: int | None = None
+        self._gather_until = 0.0
 
     @asynccontextmanager
     async def lease(self, work: Work) -> AsyncIterator[Lease]:
@@ -137,11 +147,11 @@ class TokenPool:
 
     def note_first_token(self, work_id: str) -> None:
         self._scheduler.first_token(work_id, self._clock())
-        self._pump()
+        self._pump_soon()
 
     def note_finish(self, work_id: str, output_tokens: int) -> None:
         self._scheduler.finish(work_id, output_tokens, self._clock())
-        self._pump()
+        self._pump_soon()
 
     def _enter(self, work: Work) -> "asyncio.Future[Lease | None]":
         refusal = self._scheduler.submit(work, self._clock())
@@ -150,14 +160,30 @@ class TokenPool:
             raise refusal_error(refusal, model=self._model)
         waiter: asyncio.Future[Lease | None] = asyncio.get_running_loop().create_future()
         self._waiting[work.id] = waiter
-        self._pump()
+        self._pump_soon()
         return waiter
 
     def _leave(self, work_id: str) -> None:
         self._waiting.pop(work_id, None)
         self._leases.pop(work_id, None)
         if self._scheduler.cancel(work_id, self._clock()):
+            self._pump_soon()
+
+    def _pump_soon(self) -> None:
+        if self._quiet_turns is None:
+            self._gather_until = self._clock() + GATHER_S
+            asyncio.get_running_loop().call_soon(self._turn)
+        self._quiet_turns = 0
+
+    def _turn(self) -> None:
+        if self._quiet_turns is None:
+            return
+        self._quiet_turns += 1
+        if self._quiet_turns > QUIET_TURNS or self._clock() >= self._gather_until:
+            self._quiet_turns = None
             self._pump()
+        else:
+            asyncio.get_running_loop().call_soon(self._turn)
 
     def _pump(self) -> None:
         now = self._clock()

@@ -52,6 +52,15 @@ async def hold(pool: TokenPool, name: object, **options: object) -> None:
         await asyncio.Event().wait()
 
 
+async def granted(pool: TokenPool) -> None:
+    """Until something runs; what was granted has not run since."""
+    for _ in range(100):
+        if pool.snapshot().running:
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("nothing was granted")
+
+
 async def test_a_place_is_given_to_the_next_as_soon_as_the_engine_is_done() -> None:
     pool = pool_with()
     order: list[str] = []
@@ -82,8 +91,7 @@ async def test_leaving_while_waiting_gives_the_turn_to_the_next() -> None:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         assert pool.snapshot().waiting["internal"] == 1
-    await asyncio.sleep(0)
-    assert pool.snapshot().running == 1
+    await granted(pool)
     next_one.cancel()
     await asyncio.gather(next_one, return_exceptions=True)
     assert_idle(pool)
@@ -95,9 +103,50 @@ async def test_leaving_between_the_grant_and_the_first_use_gives_the_place_back(
         await stack.enter_async_context(pool.lease(work("first")))
         waiting = asyncio.create_task(hold(pool, "granted and gone"))
         await asyncio.sleep(0)
-    assert pool.snapshot().running == 1, "granted, and its task has not run since"
+    await granted(pool)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
+    assert_idle(pool)
+
+
+async def test_what_comes_together_starts_together() -> None:
+    pool = pool_with(slots=8)
+    started: list[tuple[int, int]] = []
+
+    async def ask(number: int) -> None:
+        for _ in range(number % 4):
+            await asyncio.sleep(0)  # reading the request takes its turns, too
+        async with pool.lease(work(number)):
+            state = pool.snapshot()
+            started.append((state.running, state.waiting["internal"]))
+            await asyncio.sleep(0.02)
+
+    await asyncio.gather(*(ask(number) for number in range(8)))
+    assert started == [(8, 0)] * 8
+    assert_idle(pool)
+
+
+async def test_places_that_fall_free_together_are_given_together() -> None:
+    pool = pool_with(slots=4)
+    seen: list[int] = []
+
+    async def first(stack: AsyncExitStack, number: int) -> Lease:
+        return await stack.enter_async_context(pool.lease(work(f"first {number}")))
+
+    async def second(number: int) -> None:
+        async with pool.lease(work(f"second {number}")):
+            seen.append(pool.snapshot().running)
+            await asyncio.sleep(0.02)
+
+    async with AsyncExitStack() as stack:
+        leases = await asyncio.gather(*(first(stack, number) for number in range(4)))
+        waiting = [asyncio.create_task(second(number)) for number in range(4)]
+        await asyncio.sleep(0.02)
+        for lease in leases:
+            lease.finished(5)
+            await asyncio.sleep(0)
+        await asyncio.gather(*waiting)
+    assert seen == [4] * 4
     assert_idle(pool)
 
 
