@@ -56,19 +56,24 @@ def listen() -> None:
 
 def _listen_for_ever() -> None:
     connection = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=5, socket_connect_timeout=3)
-    pause = threading.Event()
+    pause, away = threading.Event(), False
     while True:
         try:
             with connection.pubsub(ignore_subscribe_messages=True) as listener:  # type: ignore[no-untyped-call]
                 listener.subscribe(CHANNEL)
+                # The answer comes with the first message that is read, and all before it may have been missed.
+                listener.get_message(timeout=_LISTEN_S)
                 kept.forget()
+                away = False
                 while True:
                     message = listener.get_message(timeout=_LISTEN_S)
                     if message is not None:
                         hear(message["data"])
         except (redis.RedisError, OSError) as error:
             kept.forget()
-            log.info("no news of access", extra={"error": type(error).__name__})
+            if not away:
+                log.warning("no news of access", extra={"error": type(error).__name__})
+            away = True
         pause.wait(_PAUSE_S)
 
 
