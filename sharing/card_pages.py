@@ -11,10 +11,11 @@ from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts.models import User
-from core.errors import Conflict, NotAuthenticated, NotFound, RateLimited
+from core.errors import NotAuthenticated, NotFound
 from playground import access
 from playground.models import Version, VersionRun
-from sharing import document, opened_specs, services
+from sharing import document, opened_specs
+from sharing.api import ownership
 from sharing.models import AccessRequest
 
 #: Of the first text on a card.
@@ -41,15 +42,8 @@ def card(request: HttpRequest, kind: str, subject: uuid.UUID) -> HttpResponse:
 def ask(request: HttpRequest, kind: str, subject: uuid.UUID) -> HttpResponse:
     """Ask the owner for access. Answers the same whatever is true, so nobody learns by asking what exists."""
     person = _person(request)
-    try:
-        if kind == "version":
-            services.ask_for_access(
-                person=person, version=Version.objects.select_related("prompt__owner").get(pk=subject)
-            )
-        elif kind == "run":
-            services.ask_for_access(person=person, run=_run(subject).run)
-    except (NotFound, Conflict, RateLimited, Version.DoesNotExist):
-        pass
+    if kind in _ASKED:
+        ownership.ask(person, kind, subject)
     return HttpResponse(status=204)
 
 
@@ -101,6 +95,7 @@ def _request_card(person: User, subject: uuid.UUID) -> tuple[str, dict[str, Any]
     return "sharing/card_request.html", {"asked": asked, "prompt": asked.prompt, "answers": answers, "sees": sees}
 
 
+_ASKED = ("version", "run")
 _CARDS: dict[str, Callable[[User, uuid.UUID], tuple[str, dict[str, Any]]]] = {
     "version": _version_card,
     "run": _run_card,

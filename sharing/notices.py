@@ -34,11 +34,12 @@ _KINDS = {
     "ownership_declined": Kind(icon="arrow-right-left", words="did not take"),
     "ownership_withdrawn": Kind(icon="arrow-right-left", words="no longer offers you"),
     "mention": Kind(icon="at-sign", words="mentioned you in"),
+    "comment": Kind(icon="message-square", words="commented on"),
     "reply": Kind(icon="message-square", words="replied to you in"),
 }
 _OTHER = Kind(icon="bell", words="did something with")
 #: `subject` is a thread of comments: the prompt opens beside it.
-_COMMENTS = frozenset({"mention", "reply"})
+_COMMENTS = frozenset({"mention", "comment", "reply"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -148,5 +148,5 @@ def _people(prompt: Prompt) -> list[dict[str, Any]]:
 
 
 def _export(prompt: Prompt, chosen: log_words.Filter) -> str:
-    given = {name: value for name, value in (("who", chosen.who), ("outcome", chosen.outcome)) if value}
-    return reverse("api-access-log", args=[prompt.pk]) + "?" + urlencode({"format": "csv", **given})
+    given = {"allowed": "true" if chosen.outcome == "allowed" else "false"} if chosen.outcome else {}
+    return reverse("api-access-log-csv", args=[prompt.pk]) + (f"?{urlencode(given)}" if given else "")

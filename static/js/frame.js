@@ -5,6 +5,7 @@ import { bindDialogs, openDialog } from "./dialog.js";
 import { bindForms } from "./forms.js";
 import { bindKey, bindKeys } from "./keys.js";
 import { bindList } from "./list_keys.js";
+import { bindInboxBadge } from "./sharing/inbox_badge.js";
 import { bindTheme } from "./theme.js";
 import { bindTimes } from "./time.js";
 import { bindToasts } from "./toast.js";
@@ -17,6 +18,7 @@ bindCopy();
 bindForms();
 bindList();
 bindUnread();
+bindInboxBadge();
 
 const search = document.querySelector("[data-search]");
 if (search instanceof HTMLInputElement) bindKey("slash", "Search", () => search.select());

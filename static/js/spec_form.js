@@ -5,6 +5,7 @@ import { Parameters } from "./parameters.js";
 import { isReference, isUnsent, textsOf } from "./large/references.js";
 import { sizeWords } from "./large/sizes.js";
 import { home } from "./large/text_home.js";
+import { may } from "./sharing/permissions.js";
 import { promptTexts } from "./spec.js";
 import { names } from "./template.js";
 import { VariablesPanel } from "./variables_panel.js";
@@ -35,6 +36,17 @@ export class SpecForm {
     this.variables.load(values, spec.variables ?? []);
     this.parameters.load(spec);
     this.blocks.load(spec);
+    this.#lock();
+  }
+
+  /* Who may only read finds everything, and nothing to press that would be refused. */
+  #lock() {
+    if (may("change")) return;
+    one("[data-add-message]", this.root, HTMLButtonElement).hidden = true;
+    for (const control of this.root.querySelectorAll("[data-parameters] :is(input, select, button), [data-block-role]")) {
+      /** @type {HTMLInputElement} */ (control).disabled = true;
+    }
+    for (const tools of /** @type {NodeListOf<HTMLElement>} */ (this.root.querySelectorAll(".block-tools"))) tools.hidden = true;
   }
 
   /** @returns {Spec} */

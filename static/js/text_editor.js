@@ -26,11 +26,11 @@ const ours = defaultKeymap.filter((binding) => binding.key !== "Mod-Enter");
 export class TextEditor {
   /**
    * @param {HTMLElement} parent
-   * @param {{label: string, placeholder?: string, onChange?: () => void, extensions?: import("../vendor/codemirror.js").Extension[]}} options
+   * @param {{label: string, placeholder?: string, readOnly?: boolean, onChange?: () => void, extensions?: import("../vendor/codemirror.js").Extension[]}} options
    */
-  constructor(parent, { label, placeholder = "", onChange = () => {}, extensions = [] }) {
+  constructor(parent, { label, placeholder = "", readOnly = false, onChange = () => {}, extensions = [] }) {
     this.parent = parent;
-    this.options = { label, placeholder, onChange, extensions };
+    this.options = { label, placeholder: readOnly ? "" : placeholder, readOnly, onChange, extensions };
     this.original = "";
     this.replaced = false;
     this.lines = lineEndsOf("");
@@ -40,11 +40,14 @@ export class TextEditor {
 
   /** @param {string} text */
   #state(text) {
-    const { label, placeholder, onChange, extensions } = this.options;
+    const { label, placeholder, readOnly, onChange, extensions } = this.options;
     return EditorState.create({
       doc: text,
       extensions: [
         EditorView.cspNonce.of(nonce()),
+        // Still in the order of the Tab key, and its text can be selected.
+        EditorState.readOnly.of(readOnly),
+        readOnly ? EditorView.contentAttributes.of({ "aria-readonly": "true" }) : [],
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocorrect: "off", autocapitalize: "off" }),
         EditorView.perLineTextDirection.of(true),
         highlightSpecialChars(),

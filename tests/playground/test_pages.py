@@ -87,7 +87,7 @@ def test_home_asks_the_database_as_often_for_many_as_for_one(
     owner: User, owner_browser: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     many_prompts(owner, ROWS)
-    with django_assert_max_num_queries(7):
+    with django_assert_max_num_queries(10):
         owner_browser.get("/")
 
 

@@ -4,6 +4,7 @@
  */
 import { el } from "../dom.js";
 import { dropNotice, notice } from "../notices.js";
+import { may } from "../sharing/permissions.js";
 import { TextEditor } from "../text_editor.js";
 import { toast } from "../toast.js";
 import { bindDropping, pickFile } from "./dropping.js";
@@ -33,7 +34,7 @@ export class TextSlot {
     this.box = el("div", { class: "slot-editor" });
     this.other = el("div", { class: "slot-other" });
     parent.append(this.box, this.other);
-    this.editor = new TextEditor(this.box, { ...options, onChange: () => this.#edited() });
+    this.editor = new TextEditor(this.box, { ...options, readOnly: !may("change"), onChange: () => this.#edited() });
     /** What this place holds instead of a written text. @type {Reference | null} */
     this.reference = null;
     /** A large text in the editor: what names it as long as `base` is what the editor holds. @type {Reference | null} */
@@ -46,7 +47,7 @@ export class TextSlot {
     this.delivery = null;
     /** Who asked last to be told how far that is. @type {Watch} */
     this.watch = () => {};
-    bindDropping(parent, { onFile: (file) => this.take(file, file.name), onText: (text) => this.#pasted(text) });
+    if (may("change")) bindDropping(parent, { onFile: (file) => this.take(file, file.name), onText: (text) => this.#pasted(text) });
   }
 
   get view() {
@@ -121,11 +122,8 @@ export class TextSlot {
    */
   #open(source, reference) {
     const reader = new TextWindow(source, this.options.label);
-    reader.offer([
-      [`Edit ${sizeWords(source.bytes)}`, () => void this.#edit(source)],
-      ["Replace…", () => this.pick()],
-      ["Remove", () => this.#clear()],
-    ]);
+    const edit = /** @type {[string, () => void]} */ ([`Edit ${sizeWords(source.bytes)}`, () => void this.#edit(source)]);
+    if (may("change")) reader.offer([edit, ["Replace…", () => this.pick()], ["Remove", () => this.#clear()]]);
     this.#show([reader.element]);
     void reader.open();
     void learnVariables(source, reference.body).then((isNew) => isNew && this.onChange());

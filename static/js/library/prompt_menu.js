@@ -29,7 +29,7 @@ class PromptMenu {
       const action = /** @type {Element} */ (event.target).closest("button")?.value;
       this.menu.hidePopover();
       this.button.focus();
-      if (action) this.#start(action);
+      if (action) this.start(action);
     });
   }
 
@@ -42,10 +42,13 @@ class PromptMenu {
   }
 
   /** @param {string} action */
-  #start(action) {
+  start(action) {
     const row = rowOf(this.menu);
     if (action === "export") {
       location.assign(`/api/v1/prompts/${row.id}/export`);
+    } else if (action === "leave") {
+      // Heard by what knows of sharing.
+      this.menu.dispatchEvent(new CustomEvent("leave", { detail: row }));
     } else if (this.forms.asks(action)) {
       this.forms.open(action, [row]);
       one("[data-fork-words]").textContent = `Version ${this.version()} becomes the first version of a prompt of its own. What is not saved stays here.`;

@@ -1,4 +1,4 @@
-/* Rows of links and people, wherever they are listed: narrow, rotate, revoke, another role. */
+/* Rows of links and people, wherever they are listed: change, rotate, revoke, another role. */
 import { ApiError } from "../api.js";
 import { one } from "../dom.js";
 import { toast, toastError } from "../toast.js";
@@ -23,7 +23,7 @@ export function changesOf(form) {
   return {
     ...(expires === undefined ? {} : { expires_at: expires }),
     ...(views === before ? {} : { max_views: views === "" ? null : Number(views) }),
-    ...(data.get("password") ? { password: data.get("password") } : {}),
+    ...(data.get("password") ? { password: data.get("password") } : data.has("no_password") ? { password: null } : {}),
     ...(data.has("signed_in") ? { audience: "signed_in" } : {}),
     ...(data.has("hide_history") ? { shows_history: false } : {}),
     ...(data.get("pin") ? { target: { version: Number(data.get("pin")) } } : {}),
@@ -83,7 +83,7 @@ export class AccessRows {
     try {
       await narrowLink(row.dataset.link ?? "", changes);
       await this.hooks.changed();
-      toast("The link is narrowed");
+      toast("The link is changed");
     } catch (error) {
       sayProblem(form, error);
     }
@@ -122,7 +122,7 @@ export class AccessRows {
       confirm: "Make a new address",
       act: async () => {
         const answer = await rotateLink(row.dataset.link ?? "");
-        url = answer.url;
+        url = answer.url ?? "";
         return { revoked_at: new Date().toISOString() };
       },
       done: () => void this.hooks.made(url),

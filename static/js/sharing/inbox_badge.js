@@ -16,8 +16,8 @@ export function bindInboxBadge() {
   const ask = async () => {
     if (document.hidden) return;
     // What cannot be asked now is asked again in a minute.
-    const answer = await call("notifications/unread").catch(() => null);
-    if (answer) show(badge, answer.unread);
+    const answer = await call("notifications/seen").catch(() => null);
+    if (answer) show(badge, answer.unseen);
   };
   void ask();
   setInterval(ask, EVERY_MS);

@@ -9,7 +9,7 @@ import { AccessRows, sayProblem } from "./access_rows.js";
 import { bindExpiry, expiryOf, paintMoments } from "./expiry.js";
 import { showNewLink } from "./new_link.js";
 import { RevokeDialog } from "./revoke_dialog.js";
-import { answerRequest, answerTransfer, grantAccess, makeLink, offerOwnership, revokeAll } from "./shares_api.js";
+import { answerRequest, grantAccess, makeLink, offerOwnership, revokeAll, withdrawOffer } from "./shares_api.js";
 
 /**
  * A page fragment, drawn by the server.
@@ -105,8 +105,12 @@ export class ShareDialog {
     if (again) again.click();
   }
 
-  /** @param {string} url */
+  /** @param {string | undefined} url */
   #showUrl(url) {
+    if (!url) {
+      toast("The link was made, and its address was in an answer that never arrived. Give it a new address.", { tone: "warn" });
+      return;
+    }
     showNewLink(one("[data-new-link]", this.body, HTMLElement), url, this.dialog.dataset.qr ?? "");
   }
 
@@ -127,7 +131,7 @@ export class ShareDialog {
     if (action === "revoke-all") this.#revokeAll();
     if (action === "offer") this.#offer();
     const transfer = target.closest("[data-transfer]")?.getAttribute("data-transfer");
-    if (action === "withdraw" && transfer) void this.#try(() => answerTransfer(transfer, "withdraw"), "Withdrawn");
+    if (action === "withdraw" && transfer) void this.#try(() => withdrawOffer(transfer), "Withdrawn");
   }
 
   /** @param {() => Promise<any>} act @param {string} words */

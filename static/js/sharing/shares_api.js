@@ -1,7 +1,7 @@
 /* What can be done to links and roles, as calls of the API. */
 import { call, create } from "../api.js";
 
-/** @typedef {{id: string, url: string}} NewLink */
+/** @typedef {{id: string, url?: string}} NewLink url: absent where an earlier answer had it, which was lost */
 
 /** @param {string} prompt @param {Record<string, any>} wanted @param {string} key @returns {Promise<NewLink>} */
 export const makeLink = (prompt, wanted, key) => create(`prompts/${prompt}/links`, wanted, key);
@@ -28,7 +28,7 @@ export const revokeGrant = (grant) => call(`grants/${grant}`, { method: "DELETE"
 export const revokeAll = (prompt) => call(`prompts/${prompt}/revoke-all`, { method: "POST", body: {} });
 
 /** @param {string} prompt */
-export const leavePrompt = (prompt) => call(`prompts/${prompt}/leave`, { method: "POST", body: {} });
+export const leavePrompt = (prompt) => call(`prompts/${prompt}/access`, { method: "DELETE" });
 
 /** @param {string} request @param {string} role "" to decline */
 export const answerRequest = (request, role) => call(`access-requests/${request}/answer`, { method: "POST", body: { role: role || null } });
@@ -36,5 +36,5 @@ export const answerRequest = (request, role) => call(`access-requests/${request}
 /** @param {string} prompt @param {string} email */
 export const offerOwnership = (prompt, email) => call(`prompts/${prompt}/transfers`, { method: "POST", body: { account: email } });
 
-/** @param {string} transfer @param {"accept" | "decline" | "withdraw"} answer */
-export const answerTransfer = (transfer, answer) => call(`transfers/${transfer}/${answer}`, { method: "POST", body: {} });
+/** @param {string} transfer that I made */
+export const withdrawOffer = (transfer) => call(`transfers/${transfer}/decline`, { method: "POST", body: {} });
