@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import uuid
 
 import psycopg
 import pytest
@@ -347,16 +346,6 @@ def test_what_is_new_is_marked_until_it_is_answered(
     hers.say(f"answer {word}")
     expect(hers.message(f"answer {word}")).to_be_visible()
     expect(line).to_have_count(0)
-
-
-def test_a_version_that_was_sent_is_named_and_asks_no_server_for_a_card_that_nobody_serves(
-    ada: Person, conversation: str, hers: ChatPage, word: str
-) -> None:
-    asked: list[str] = []
-    hers.page.on("request", lambda request: asked.append(request.url))
-    send(ada, conversation, f"look at this {word}", reference={"kind": "version", "id": str(uuid.uuid4())})
-    expect(hers.message(word).locator("[data-card]")).to_have_text("A version of a prompt")
-    assert [url for url in asked if "/shared/" in url] == []
 
 
 def test_a_message_for_another_page_is_counted_in_the_list_and_in_the_title(
