@@ -132,6 +132,7 @@ def _document(opened: Opened, version: Version) -> dict[str, Any]:
         "history_more": len(behind) == histories.LISTED,
         "page": {
             "state": reverse("shared-state", args=[link.pk]),
+            "watch": reverse("shared", args=[link.pk]) + "watch/",
             "version": opened.version.number,
             "following": not link.is_pinned,
             "boundS": settings.SHARING_BOUND_S,

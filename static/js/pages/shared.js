@@ -3,10 +3,11 @@ import { callText } from "../api.js";
 import { el, icon, one, pageData } from "../dom.js";
 import { TextSource } from "../large/text_source.js";
 import { TextWindow } from "../large/text_window.js";
+import { listen } from "../sharing/access_news.js";
 import { AccessWatch, askWithin } from "../sharing/access_watch.js";
 import { bindTabs } from "../tabs.js";
 
-/** @type {{state: string, version: number, following: boolean, boundS: number}} */
+/** @type {{state: string, watch: string, version: number, following: boolean, boundS: number}} */
 const page = pageData("page");
 const ANSWER_WITHIN_MS = 8000;
 
@@ -83,3 +84,4 @@ one("[data-ended-retry]").addEventListener("click", () => (watch.state === "ende
 openWindows();
 new Snippets();
 watch.start();
+listen(page.watch, () => void watch.check());

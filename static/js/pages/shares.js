@@ -31,6 +31,7 @@ root.addEventListener("click", (event) => {
       title: `Revoke everything on “${group.dataset.name}”?`,
       words: "All its links stop working, and nobody but you sees this prompt any more.",
       confirm: "Revoke everything",
+      after: "Everything is revoked",
       act: () => revokeAll(group.dataset.sharesOf ?? ""),
       done: () => {
         sayNext(`Nobody but you sees ${group.dataset.name} now`);

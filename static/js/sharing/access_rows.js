@@ -95,6 +95,7 @@ export class AccessRows {
       title: "Revoke this link?",
       words: "It stops working for everybody who came by it, and for nobody else: other links and the people in the list keep their access.",
       confirm: "Revoke link",
+      after: "The link is revoked",
       act: () => revokeLink(row.dataset.link ?? ""),
       done: () => void this.hooks.changed(),
     });
@@ -107,6 +108,7 @@ export class AccessRows {
       title: `Remove ${name}?`,
       words: `${name} no longer sees this prompt. What they saved in it stays. Links that they were sent go on working until they are revoked, too.`,
       confirm: "Remove",
+      after: `${name} is removed`,
       act: () => revokeGrant(row.dataset.grant ?? ""),
       done: () => void this.hooks.changed(),
     });
@@ -120,6 +122,7 @@ export class AccessRows {
       title: "A new address for this link?",
       words: "The old address stops working, and who came by it is out. The new one is shown once, with the same limits.",
       confirm: "Make a new address",
+      after: "The old address is revoked",
       act: async () => {
         const answer = await rotateLink(row.dataset.link ?? "");
         url = answer.url ?? "";

@@ -5,6 +5,7 @@ import { one } from "../dom.js";
 import { sayNext } from "../flash.js";
 import { bindKey } from "../keys.js";
 import { notice } from "../notices.js";
+import { listen } from "./access_news.js";
 import { AccessWatch } from "./access_watch.js";
 import { paintMoments } from "./expiry.js";
 import { LeaveDialog } from "./leaving.js";
@@ -93,7 +94,9 @@ function watch(bench) {
     // An answer that took too long is none, and is asked for again.
     throw error instanceof ApiError ? error : new Error("no answer");
   });
-  new AccessWatch(ask, { boundMs: BOUND_MS, onAnswer: tellRole, onState: (state) => ending.paint(state) }).start();
+  const watching = new AccessWatch(ask, { boundMs: BOUND_MS, onAnswer: tellRole, onState: (state) => ending.paint(state) });
+  watching.start();
+  listen(`/ws/prompts/${bench.promptId}/`, () => void watching.check());
 }
 
 /** @param {Workbench} bench */

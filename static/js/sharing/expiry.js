@@ -2,6 +2,7 @@
 import { one } from "../dom.js";
 
 const DAY_MS = 86_400_000;
+const withSeconds = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const words = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" });
 
 /** @param {Date} moment @returns {string} with the zone it is said in */
@@ -9,11 +10,11 @@ export function exactWords(moment) {
   return words.format(moment);
 }
 
-/** Says moments exactly, in local time. @param {ParentNode} [within] */
+/** Says moments exactly, in local time; <time data-exact="seconds"> to the second. @param {ParentNode} [within] */
 export function paintMoments(within = document) {
   for (const element of /** @type {NodeListOf<HTMLTimeElement>} */ (within.querySelectorAll("time[data-exact]"))) {
     const moment = new Date(element.dateTime);
-    if (!Number.isNaN(moment.getTime())) element.textContent = exactWords(moment);
+    if (!Number.isNaN(moment.getTime())) element.textContent = element.dataset.exact === "seconds" ? withSeconds.format(moment) : exactWords(moment);
   }
 }
 

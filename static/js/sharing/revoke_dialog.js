@@ -3,7 +3,7 @@ import { ApiError } from "../api.js";
 import { openDialog } from "../dialog.js";
 import { el, icon, one } from "../dom.js";
 
-/** @typedef {{title: string, words: string, confirm: string, act: () => Promise<any>, done: () => void}} Revocation */
+/** @typedef {{title: string, words: string, confirm: string, after: string, act: () => Promise<any>, done: () => void}} Revocation */
 
 const moments = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
 
@@ -56,6 +56,7 @@ export class RevokeDialog {
     try {
       const answer = await this.asked.act();
       this.over = true;
+      one("[data-revoke-title]", this.dialog).textContent = this.asked.after;
       this.#paint();
       const moment = answer?.revoked_at ? new Date(answer.revoked_at) : new Date();
       const words = one("[data-revoke-moment]", this.dialog, HTMLElement);

@@ -156,6 +156,7 @@ export class ShareDialog {
       title: "Revoke everything?",
       words: "All links stop working, and nobody but you sees this prompt any more.",
       confirm: "Revoke everything",
+      after: "Everything is revoked",
       act: () => revokeAll(this.prompt),
       done: () => void this.#refresh(),
     });
