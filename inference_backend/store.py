@@ -19,6 +19,8 @@ REST_S = 0.5
 
 Answer = TypeVar("Answer")
 
+_underway: set[asyncio.Task[Any]] = set()
+
 
 class Script:
     """One Lua script. Keys and arguments in, a list of bytes and whole numbers out."""
@@ -65,8 +67,13 @@ class SharedStore:
                 self._down_until = time.monotonic() + REST_S
                 raise StoreDownError from error
 
+    @property
+    def is_resting(self) -> bool:
+        """A step has failed less than REST_S ago."""
+        return time.monotonic() < self._down_until
+
     def _check(self) -> None:
-        if time.monotonic() < self._down_until:
+        if self.is_resting:
             raise StoreDownError
 
     async def aclose(self) -> None:
@@ -81,5 +88,15 @@ async def apart(work: Coroutine[Any, Any, Answer]) -> Answer:
     connection with an answer too many.
     """
     task = asyncio.ensure_future(work)
+    # The loop itself holds tasks weakly.
+    _underway.add(task)
+    task.add_done_callback(_forget)
     await asyncio.wait({task})
     return task.result()
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    _underway.discard(task)
+    if not task.cancelled():
+        # Looked at, or asyncio reports the failure of a step whose caller has left as one that nobody handled.
+        task.exception()
