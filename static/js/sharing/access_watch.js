@@ -6,6 +6,9 @@
 /** @typedef {"shown" | "covered" | "ended"} State */
 
 const EVERY_MS = 8000;
+/* Of a bound of 0, which the socket keeps: not asked more often, and not covered sooner, than an answer may take. */
+const SHORTEST_EVERY_MS = 2000;
+const SHORTEST_BOUND_MS = 10_000;
 
 export class AccessWatch {
   /**
@@ -14,7 +17,8 @@ export class AccessWatch {
    */
   constructor(ask, { boundMs, onAnswer = () => {}, onState }) {
     this.ask = ask;
-    this.boundMs = boundMs;
+    this.boundMs = Math.max(SHORTEST_BOUND_MS, boundMs);
+    this.everyMs = Math.max(SHORTEST_EVERY_MS, Math.min(EVERY_MS, boundMs / 3));
     this.onAnswer = onAnswer;
     this.onState = onState;
     /** @type {State} */
@@ -26,7 +30,7 @@ export class AccessWatch {
   }
 
   start() {
-    this.timer = setInterval(() => void this.check(), Math.min(EVERY_MS, this.boundMs / 3));
+    this.timer = setInterval(() => void this.check(), this.everyMs);
     // A page in the background is asked about rarely; what it shows may be old when somebody comes back to it.
     document.addEventListener("visibilitychange", () => {
       if (document.hidden) return;
