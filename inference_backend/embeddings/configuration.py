@@ -1,5 +1,6 @@
 """`[[embeddings]]` of the configuration file; docs/inference-configuration.md explains every key."""
 
+import itertools
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
@@ -21,7 +22,8 @@ class EmbeddingConfiguration(Table):
     one call takes; `timeout_ms`: when it is taken for lost.
 
     `delay_ms`: for each tier, the expected wait up to which everybody and from which nobody is admitted. A model of
-    the kind `static` has no such gate: its calls take no time worth refusing anybody for.
+    the kind `static` has no such gate: its calls take no time worth refusing anybody for. `queue_s` must leave time for
+    the gate, or those who pay run out of it together with those who do not.
     """
 
     id: Name
@@ -51,9 +53,30 @@ class EmbeddingConfiguration(Table):
             raise ValueError("only a simulated engine has faults")
         if self.timeout_ms is not None and self.timeout_ms <= self.call_ms:
             raise ValueError("timeout_ms must be above call_ms")
-        self.bands()
+        if self.queue_s * 1000 <= self.call_ms:
+            raise ValueError("queue_s must be above call_ms: nothing could be answered in time")
+        if self.engine != "static":
+            self._check_order_of_shedding()
         self.script()
         return self
+
+    def _check_order_of_shedding(self) -> None:
+        """The lower tiers must be turned away by delay before a higher one is, and before anybody runs out of time."""
+        bands = self.bands()
+        present = [tier for tier in TIERS if tier in self.tiers]
+        for lower, higher in itertools.pairwise(present):
+            high_ms, next_ms = 1000 * bands[lower].high_s, 1000 * bands[higher].high_s
+            if high_ms > next_ms:
+                raise ValueError(
+                    f"delay_ms ends at {high_ms:g} for {lower} and at {next_ms:g} for {higher}, "
+                    f"who would be turned away first; {lower} must not end above {higher}"
+                )
+            if self.queue_s * 1000 < self.call_ms + high_ms:
+                raise ValueError(
+                    f"queue_s is too short: all tiers would run out of time before {lower} is turned away by delay; "
+                    f"it must be at least call_ms and the end of delay_ms for {lower}, "
+                    f"together {(self.call_ms + high_ms) / 1000:g} s"
+                )
 
     def _check_addresses(self) -> None:
         if self.engine != "openai" and self.addresses:

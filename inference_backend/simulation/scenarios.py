@@ -28,12 +28,19 @@ class FixedCallScenario:
     max_size: int = 50
     call_s: float = 0.2
     bound_s: float = BOUND_S
+    #: How long a request may take at all; None: as long as it does.
+    deadline_s: float | None = None
 
     def run(self, *, seed: int, controlled: bool) -> Figures:
         gate = DelayGate() if controlled else None
         scheduler: BatchScheduler[int] = BatchScheduler(max_size=self.max_size, call_s=self.call_s, gate=gate)
         simulation = FixedCallSimulation(
-            scheduler, call_s=self.call_s, gate=gate, faults=self.faults, one_line=not controlled
+            scheduler,
+            call_s=self.call_s,
+            gate=gate,
+            faults=self.faults,
+            one_line=not controlled,
+            deadline_s=self.deadline_s,
         )
         simulation.join(self.gpus)
         for join in self.joins:
@@ -42,45 +49,30 @@ class FixedCallScenario:
         return simulation.figures(self.bound_s)
 
 
+def _minute(name: str, title: str, *, gpus: int, rate: float, faults: tuple[Fault, ...] = ()) -> FixedCallScenario:
+    phases = (Phase(duration_s=MINUTE, rate=rate),)
+    return FixedCallScenario(name=name, title=title, gpus=gpus, phases=phases, faults=faults)
+
+
 SCENARIOS = (
-    FixedCallScenario(
-        name="ten-gpus",
-        title="10 GPUs, 2,000 requests/s for 60 s",
+    _minute("ten-gpus", "10 GPUs, 2,000 requests/s for 60 s", gpus=10, rate=2000),
+    _minute("nine-gpus", "9 GPUs, 2,000 requests/s for 60 s", gpus=9, rate=2000),
+    _minute("low-traffic", "10 GPUs, 20 requests/s for 60 s", gpus=10, rate=20),
+    _minute(
+        "killed-mid-batch",
+        "10 GPUs, 2,000 requests/s; one is killed in the middle of a batch",
         gpus=10,
-        phases=(Phase(duration_s=MINUTE, rate=2000),),
-    ),
-    FixedCallScenario(
-        name="nine-gpus",
-        title="9 GPUs, 2,000 requests/s for 60 s",
-        gpus=9,
-        phases=(Phase(duration_s=MINUTE, rate=2000),),
-    ),
-    FixedCallScenario(
-        name="low-traffic",
-        title="10 GPUs, 20 requests/s for 60 s",
-        gpus=10,
-        phases=(Phase(duration_s=MINUTE, rate=20),),
-    ),
-    FixedCallScenario(
-        name="killed-mid-batch",
-        title="10 GPUs, 2,000 requests/s; one is killed in the middle of a batch",
-        gpus=10,
-        phases=(Phase(duration_s=MINUTE, rate=2000),),
+        rate=2000,
         faults=(Fault(kind="kill", at_s=30.0),),
     ),
-    FixedCallScenario(
-        name="hung-mid-batch",
-        title="10 GPUs, 2,000 requests/s; one never answers again",
+    _minute(
+        "hung-mid-batch",
+        "10 GPUs, 2,000 requests/s; one never answers again",
         gpus=10,
-        phases=(Phase(duration_s=MINUTE, rate=2000),),
+        rate=2000,
         faults=(Fault(kind="hang", at_s=30.0),),
     ),
-    FixedCallScenario(
-        name="overload",
-        title="8 GPUs (2,000 requests/s at most), 2,400 requests/s for 60 s",
-        gpus=8,
-        phases=(Phase(duration_s=MINUTE, rate=2400),),
-    ),
+    _minute("overload", "8 GPUs (2,000 requests/s at most), 2,400 requests/s for 60 s", gpus=8, rate=2400),
     FixedCallScenario(
         name="cold-start",
         title="3 GPUs, 500 requests/s, then 2,000; 7 more GPUs after 180 s",

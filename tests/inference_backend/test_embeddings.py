@@ -336,6 +336,10 @@ def test_tokens_of_a_call_are_shared_out_completely() -> None:
         ({"engine": "simulated", "faults": {"down_s": "long"}}, "down_s: 'long' is not understood"),
         ({"engine": "simulated", "call_ms": 200, "timeout_ms": 100}, "above call_ms"),
         ({"engine": "simulated", "delay_ms": {"free": [5, 5]}}, "low < high"),
+        ({"engine": "simulated", "delay_ms": {"free": [100, 200]}}, "free must not end above pro"),
+        ({"engine": "simulated", "queue_s": 0.2}, "above call_ms"),
+        ({"engine": "simulated", "queue_s": 0.3}, "before pro is turned away by delay"),
+        ({"engine": "simulated", "queue_s": 0.23, "tiers": ["free", "internal"]}, "0.24 s"),
         ({"engine": "simulated", "worker": 2}, "worker"),
         ({"engine": "torch"}, "engine"),
     ],
@@ -344,3 +348,16 @@ def test_a_wrong_table_stops_the_start_and_names_the_place(table: dict[str, obje
     with pytest.raises(SettingsError, match="embeddings") as failure:
         read_embeddings({"embeddings": [{"id": "x", **table}]}, {})
     assert said in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"engine": "simulated", "queue_s": 0.35},
+        {"engine": "simulated", "queue_s": 0.201, "tiers": ["free"]},
+        {"engine": "simulated", "delay_ms": {"internal": [60_000, 120_000]}},
+        {"engine": "static", "call_ms": 2, "queue_s": 0.01},
+    ],
+)
+def test_the_best_tier_may_run_out_of_time_before_it_is_turned_away_by_delay(table: dict[str, object]) -> None:
+    assert read_embeddings({"embeddings": [{"id": "x", **table}]}, {})

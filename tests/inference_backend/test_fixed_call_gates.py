@@ -115,3 +115,15 @@ def test_pools_of_other_sizes_keep_the_bound_at_four_fifths_of_their_capacity(gp
     figures = scenario.run(seed=1, controlled=True)
     assert figures.everybody.p99_s <= 0.2 + 0.2 / gpus + 0.004
     assert figures.everybody.answered >= 0.999 * figures.everybody.offered
+
+
+@pytest.mark.parametrize(("gpus", "rate"), [(8, 3000), (2, 750)])
+def test_with_the_shortest_time_that_the_configuration_allows_nobody_who_pays_runs_out_of_it(
+    gpus: int, rate: float
+) -> None:
+    """The end of the band of pro and one call: see EmbeddingConfiguration."""
+    scenario = dataclasses.replace(shortened("overload", 20, rate), gpus=gpus, deadline_s=0.350)
+    figures = scenario.run(seed=1, controlled=True)
+    for tier in ("internal", "pro"):
+        assert figures.tiers[tier].answered == figures.tiers[tier].offered
+    assert figures.tiers["free"].refused > 0
