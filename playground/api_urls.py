@@ -18,6 +18,7 @@ urlpatterns = [
     path(f"{PROMPT}/diff", diffs.Diff.as_view(), name="api-diff"),
     path(f"{PROMPT}/merge", merges.Merge.as_view(), name="api-merge"),
     path(f"{PROMPT}/tree", trees.Tree.as_view(), name="api-tree"),
+    path(f"{PROMPT}/tree/columns", trees.TreeColumns.as_view(), name="api-tree-columns"),
     path(f"{PROMPT}/versions", versions.VersionList.as_view(), name="api-versions"),
     path(VERSION, versions.VersionDetail.as_view(), name="api-version"),
     path(f"{VERSION}/runs", runs.RunList.as_view(), name="api-version-runs"),

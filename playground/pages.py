@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.models import User
 from core.errors import DomainError, NotFound
 from playground import access, freezing, services
+from playground.drawn_tree import is_part, tree_around
 from playground.library_page import library
 from playground.models import DEFAULT_BRANCH, Branch, Prompt, Version, VersionRun
 from playground.page_lists import runs_page
@@ -67,9 +68,16 @@ def workbench(request: HttpRequest, prompt_id: uuid.UUID, number: int | None = N
         "branch": _branch_of(version, request.GET.get("branch", "")),
         "canChange": request.user.has_perm(access.CHANGE, prompt),
     }
-    return render(
-        request, "playground/workbench.html", {"place": "prompts", "prompt": prompt, "version": version, "page": page}
-    )
+    number = version.number if version else 0
+    tree = tree_around(prompt, number, person=access.signed_in(request.user))
+    context = {
+        "place": "prompts",
+        "prompt": prompt,
+        "version": version,
+        "page": page,
+        "history": {"promptId": str(prompt.pk), "number": number, "tree": tree, "isPart": is_part(tree)},
+    }
+    return render(request, "playground/workbench.html", context)
 
 
 def _opened(prompt: Prompt, number: int | None) -> Version | None:

@@ -168,3 +168,19 @@ class TreeOutput(serializers.Serializer[Any]):
     nodes = TreeNodeOutput(many=True, help_text="Newest first.")
     branches = BranchOutput(many=True)
     labels = LabelOutput(many=True)
+
+
+class TreeColumnsOutput(serializers.Serializer[Any]):
+    count = serializers.IntegerField(help_text="Versions of the prompt.")
+    first = serializers.IntegerField(help_text="Row of the first one here; row 0 is the newest version.")
+    lanes = serializers.IntegerField(help_text="Columns of the drawing.")
+    numbers = serializers.ListField(child=serializers.IntegerField(), help_text="A column with an entry a row.")
+    parents = serializers.ListField(child=serializers.IntegerField(), help_text="Numbers; 0 for none.")
+    merged = serializers.ListField(child=serializers.IntegerField(), help_text="Second parents; 0 for none.")
+    lane_of = serializers.ListField(child=serializers.IntegerField(), help_text="0 is leftmost.")
+    people = serializers.ListField(child=serializers.CharField(allow_null=True), help_text="Names of the authors.")
+    authors = serializers.ListField(child=serializers.IntegerField(), help_text="Places in `people`.")
+    times = serializers.ListField(child=serializers.IntegerField(), help_text="Seconds since 1970.")
+    messages = serializers.ListField(child=serializers.CharField())
+    branches = BranchOutput(many=True)
+    labels = LabelOutput(many=True)

@@ -10,7 +10,6 @@ import { dropNotice, notice } from "./notices.js";
 import { relative } from "./time.js";
 import { toast } from "./toast.js";
 import { bindTreeKeys } from "./tree_keys.js";
-import { TreePane } from "./tree_pane.js";
 import { TreeTools } from "./tree_tools.js";
 import { VersionActions } from "./version_actions.js";
 
@@ -20,13 +19,15 @@ const KEYS = { undo: "alt+z", redo: "alt+y" };
 export class HistoryDesk {
   /**
    * @param {HTMLElement} root
-   * @param {string} promptId
+   * @param {import("./tree_pane.js").TreePane} pane
    * @param {boolean} canChange
    */
-  constructor(root, promptId, canChange) {
-    this.promptId = promptId;
+  constructor(root, pane, canChange) {
+    this.pane = pane;
+    this.promptId = pane.promptId;
+    const { promptId } = pane;
     this.canChange = canChange;
-    this.number = 0;
+    this.number = pane.current;
     /** The branch that a save goes to. */
     this.branch = MAIN;
     /** Whether the open version was the newest of its branch when it was opened. */
@@ -39,7 +40,7 @@ export class HistoryDesk {
     this.branchForm = new BranchForm(promptId, (branch) => void this.#started(branch));
     this.menu = new BranchMenu(promptId, canChange ? () => this.branchForm.open(this.number) : null);
     this.tools = new TreeTools(one("[data-tree-tools]", root, HTMLElement), (name) => this.#use(name));
-    this.pane = new TreePane(root, promptId, {
+    pane.serve({
       onOpen: (number, event) => this.#open(number, event),
       onLabel: (number) => canChange && this.labels.open(number),
       onLoad: () => this.#paint(),
@@ -67,15 +68,24 @@ export class HistoryDesk {
   }
 
   /**
-   * Reads the tree for the version that is open.
-   * @param {number} number 0 before the first
-   * @param {string} [branch] the one that is meant, where several end here
+   * Takes up the version that the page was opened with, once the whole tree is there.
+   * @param {string} branch the one that is meant, where several end here
    */
-  async load(number, branch = "") {
-    const isNew = number !== this.number;
+  async open(branch) {
+    await this.pane.latest;
+    this.#settle(branch);
+  }
+
+  /** Reads the tree anew for a version that was just saved. @param {number} number */
+  async load(number) {
     this.number = number;
     await this.pane.load(number);
-    if (!isNew) return;
+    this.#settle("");
+  }
+
+  /** @param {string} branch */
+  #settle(branch) {
+    const { number } = this;
     const heads = this.model.headsAt(number);
     this.branch = heads.includes(branch) ? branch : this.model.branchOf(number) || MAIN;
     this.wasHead = heads.length > 0;
@@ -119,7 +129,7 @@ export class HistoryDesk {
     if (this.told === head) return;
     this.told = head;
     const newest = this.model.node(head);
-    const by = newest ? ` (${newest.author ?? "someone"}, ${relative(new Date(newest.created_at))})` : "";
+    const by = newest ? ` (${newest.author ?? "someone"}, ${relative(new Date(newest.at * 1000))})` : "";
     const actions = [
       { label: `Open v${head}`, action: () => this.#open(head) },
       { label: "Compare", action: () => location.assign(comparePage(this.promptId, number, head)) },

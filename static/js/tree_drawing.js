@@ -34,14 +34,16 @@ export function draw(svg, { model, edges, grid, current }, sight) {
   const lines = [...linesInSight(edges, sight, grid).values()];
   const dots = new Map();
   for (let row = sight.first; row < sight.last; row += 1) {
-    const node = model.nodes[row];
+    const node = model.at(row);
+    if (!node) continue;
     const kind = node.parents.length > 1 ? "is-merge" : model.headsAt(node.number).length > 0 ? "is-head" : "is-plain";
     const key = `tree-dot lane-${colourOf(node.lane)} ${kind}`;
     const [x, y] = [xOf(node.lane, grid), yOf(row, grid)];
     dots.set(key, (dots.get(key) ?? "") + (kind === "is-merge" ? square(x, y, DOT + 1) : circle(x, y, DOT)));
   }
-  const open = model.row(current);
-  const ring = open >= sight.first && open < sight.last ? [shape("tree-ring", circle(xOf(model.nodes[open].lane, grid), yOf(open, grid), 2 * DOT))] : [];
+  const open = model.node(current);
+  const row = model.row(current);
+  const ring = open && row >= sight.first && row < sight.last ? [shape("tree-ring", circle(xOf(open.lane, grid), yOf(row, grid), 2 * DOT))] : [];
   svg.replaceChildren(
     ...lines.map((line) => shape(`tree-line lane-${line.colour}${line.merges ? " is-merge" : ""}`, line.path)),
     ...ring,

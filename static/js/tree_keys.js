@@ -10,7 +10,7 @@ import { bindKey } from "./keys.js";
  * @returns {number} rows down; 0 for another key
  */
 function stepOf(view, event) {
-  const most = view.model.nodes.length;
+  const most = view.model.count;
   const steps = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: view.pageSize, PageUp: -view.pageSize, Home: -most, End: most };
   return steps[/** @type {keyof typeof steps} */ (event.key)] ?? 0;
 }

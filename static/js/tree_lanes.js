@@ -29,15 +29,23 @@ export function colourOf(lane) {
   return lane % COLOURS;
 }
 
-/** @param {import("./tree_model.js").TreeModel} model @returns {Edge[]} */
-export function edgesOf(model) {
-  return model.nodes.flatMap((node, from) =>
-    node.parents.flatMap((parent, order) => {
-      const to = model.row(parent);
-      if (to < 0) return [];
-      return [{ from, to, fromLane: node.lane, toLane: model.nodes[to].lane, merges: order > 0 }];
-    }),
-  );
+/**
+ * The edges of all versions; of a part of the tree those that the server says cross it.
+ * @param {import("./tree_model.js").TreeModel} model
+ * @returns {Edge[]}
+ */
+export function edgesOf({ columns, lines, rows }) {
+  if (lines) return lines.map(([from, to, fromLane, toLane, merges]) => ({ from, to, fromLane, toLane, merges }));
+  const { parents, merged, lane_of } = columns;
+  /** @type {Edge[]} */
+  const edges = [];
+  for (let from = 0; from < parents.length; from += 1) {
+    for (const parent of merged[from] ? [parents[from], merged[from]] : [parents[from]]) {
+      const to = rows.get(parent);
+      if (to !== undefined) edges.push({ from, to, fromLane: lane_of[from], toLane: lane_of[to], merges: parent === merged[from] });
+    }
+  }
+  return edges;
 }
 
 /** @param {number} lane @param {Grid} grid */
@@ -70,7 +78,8 @@ export function pathOf(edge, grid) {
 }
 
 /**
- * The lines that touch rows [first, last), joined into one path a colour and kind, so that few elements are needed.
+ * The lines that touch rows [first, last), joined into one path a colour and kind, so that few elements are needed. Lines
+ * that only pass through are drawn once a lane: thousands may, where everything started from one version.
  * @param {Edge[]} edges
  * @param {{first: number, last: number}} window
  * @param {Grid} grid
@@ -79,10 +88,16 @@ export function pathOf(edge, grid) {
 export function linesInSight(edges, { first, last }, grid) {
   /** @type {Map<string, {colour: number, merges: boolean, path: string}>} */
   const lines = new Map();
+  const passed = new Set();
   for (const edge of edges) {
     if (edge.from >= last || edge.to < first) continue;
     const colour = colourOf(laneOf(edge));
     const key = `${colour}${edge.merges ? "m" : ""}`;
+    if (edge.from < first - 1 && edge.to > last) {
+      const place = `${key} ${xOf(laneOf(edge), grid)}`;
+      if (passed.has(place)) continue;
+      passed.add(place);
+    }
     const line = lines.get(key) ?? { colour, merges: edge.merges, path: "" };
     line.path += pathOf(edge, grid);
     lines.set(key, line);

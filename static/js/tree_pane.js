@@ -7,25 +7,39 @@ import { TreeView } from "./tree_view.js";
 const STORE = "tree";
 const FRESH_MS = 3000;
 
+/** @typedef {{onOpen: (number: number, event?: MouseEvent) => void, onLabel: (number: number) => void, onLoad: () => void, onActive: () => void}} Desk what is done about the tree */
+/** @typedef {{promptId: string, number: number, tree: import("./tree_model.js").TreeAnswer}} Carried by the page: the open version (0 for none), the rows around it */
+
 export class TreePane {
+  /** @type {(desk: Desk) => void} */
+  #serve = () => {};
+
   /**
+   * Draws what the page carries, then reads the rest.
    * @param {HTMLElement} root
-   * @param {string} promptId
-   * @param {{onOpen: (number: number, event?: MouseEvent) => void, onLabel: (number: number) => void, onLoad: () => void, onActive: () => void}} parent
+   * @param {Carried} carried
    */
-  constructor(root, promptId, parent) {
+  constructor(root, { promptId, number, tree }) {
     this.promptId = promptId;
-    this.parent = parent;
     this.note = one("[data-history-note]", root, HTMLElement);
     this.count = one("[data-tree-count]", root, HTMLElement);
     this.list = one("[data-tree]", root, HTMLElement);
-    this.view = new TreeView(this.list, parent.onActive);
-    this.readAt = 0;
+    /** Comes later than the first rows. @type {Promise<Desk>} */
+    this.desk = new Promise((resolve) => {
+      this.#serve = resolve;
+    });
+    this.view = new TreeView(this.list, () => void this.desk.then((desk) => desk.onActive()));
+    this.current = number;
+    this.readAt = Date.now();
     this.asked = 0;
-    this.latest = Promise.resolve();
-    this.current = 0;
-    this.list.addEventListener("click", (event) => this.#clicked(event));
-    this.list.addEventListener("auxclick", (event) => event.button === 1 && this.#clicked(event));
+    const { top, focus } = this.#recall();
+    this.view.open(new TreeModel(tree), number, top);
+    if (focus && document.activeElement === document.body) this.list.focus({ preventScroll: true });
+    this.#told();
+    /** The newest reading of the tree. @type {Promise<void>} */
+    this.latest = this.model.isWhole ? Promise.resolve() : this.load(number);
+    this.list.addEventListener("click", (event) => void this.#clicked(event));
+    this.list.addEventListener("auxclick", (event) => event.button === 1 && void this.#clicked(event));
     window.addEventListener("pagehide", () => this.#remember());
     window.addEventListener("focus", () => void this.#refresh());
     document.addEventListener("visibilitychange", () => document.hidden || void this.#refresh());
@@ -35,7 +49,15 @@ export class TreePane {
     return this.view.model;
   }
 
-  /** @param {number} current the open version; 0 for none */
+  /** @param {Desk} desk */
+  serve(desk) {
+    this.#serve(desk);
+  }
+
+  /**
+   * @param {number} current the open version; 0 for none
+   * @returns {Promise<void>}
+   */
   load(current) {
     this.current = current;
     this.readAt = Date.now();
@@ -47,22 +69,24 @@ export class TreePane {
   /** @param {number} asked */
   async #read(asked) {
     try {
-      const [answer, drafts] = await Promise.all([call(`prompts/${this.promptId}/tree`), this.#drafts()]);
+      const [answer, drafts] = await Promise.all([call(`prompts/${this.promptId}/tree/columns`), this.#drafts()]);
       // What was asked for later is newer.
       if (asked !== this.asked) {
         await this.latest;
         return;
       }
-      const isFirst = this.model.nodes.length === 0;
       this.view.show(new TreeModel({ ...answer, drafts }), this.current);
-      if (isFirst) this.#recall();
-      const { length } = answer.nodes;
-      this.count.textContent = length > 0 ? length.toLocaleString() : "";
-      this.#say(length === 0 ? "No version yet. Save makes the first." : "");
-      this.parent.onLoad();
+      this.#told();
+      (await this.desk).onLoad();
     } catch (error) {
       this.#say(`The history could not be read. ${/** @type {Error} */ (error).message}`);
     }
+  }
+
+  #told() {
+    const { count } = this.model;
+    this.count.textContent = count > 0 ? count.toLocaleString() : "";
+    this.#say(count === 0 ? "No version yet. Save makes the first." : "");
   }
 
   /* Versions with unsaved text of mine. That of the open one is said in the top bar, and truer there. */
@@ -73,7 +97,7 @@ export class TreePane {
 
   /* Somebody may have saved while another window was in front. */
   async #refresh() {
-    if (Date.now() - this.readAt > FRESH_MS && this.model.nodes.length > 0) await this.load(this.current);
+    if (Date.now() - this.readAt > FRESH_MS && this.model.count > 0) await this.load(this.current);
   }
 
   /** @param {string} text */
@@ -83,7 +107,7 @@ export class TreePane {
   }
 
   /** @param {MouseEvent} event */
-  #clicked(event) {
+  async #clicked(event) {
     const target = /** @type {Element} */ (event.target);
     const row = target.closest("[data-number]");
     const number = Number(row?.getAttribute("data-number"));
@@ -93,9 +117,9 @@ export class TreePane {
       this.view.toggleMark(number);
     } else if (target.closest("[data-label]")) {
       this.view.goTo(number);
-      this.parent.onLabel(number);
+      (await this.desk).onLabel(number);
     } else {
-      this.parent.onOpen(number, event);
+      (await this.desk).onOpen(number, event);
     }
   }
 
@@ -109,16 +133,13 @@ export class TreePane {
     }
   }
 
+  /** @returns {{top?: number, focus?: boolean}} how the list was when a version of this prompt was opened from it */
   #recall() {
-    let kept = { prompt: "", top: 0, focus: false };
     try {
-      kept = JSON.parse(sessionStorage.getItem(STORE) ?? "{}");
+      const kept = JSON.parse(sessionStorage.getItem(STORE) ?? "{}");
+      return kept.prompt === this.promptId ? kept : {};
     } catch {
-      // As above.
+      return {};
     }
-    if (kept.prompt === this.promptId) this.list.scrollTop = kept.top;
-    else this.view.centre();
-    this.view.goTo(this.current || undefined);
-    if (kept.prompt === this.promptId && kept.focus && document.activeElement === document.body) this.list.focus({ preventScroll: true });
   }
 }

@@ -41,7 +41,7 @@ export function treeRow(node, model, { row, indent, top, isOpen, isMarked, isAct
     id: `version-${node.number}`,
     role: "option",
     "data-number": node.number,
-    "aria-setsize": model.nodes.length,
+    "aria-setsize": model.count,
     "aria-posinset": row + 1,
     "aria-selected": String(isMarked),
     "aria-current": isOpen && "true",
@@ -53,7 +53,7 @@ export function treeRow(node, model, { row, indent, top, isOpen, isMarked, isAct
     ...chips(model.headsAt(node.number), model.labelsAt(node.number), model.drafts.has(node.number)),
     message,
     el("span", { class: "tree-author truncate", "data-initials": initials(author), title: author }, author),
-    timeElement(node.created_at),
+    timeElement(new Date(node.at * 1000).toISOString()),
     el("span", { class: "visually-hidden" }, model.describe(node)),
   );
   element.classList.toggle("is-active", isActive);

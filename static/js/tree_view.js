@@ -6,7 +6,7 @@ import { one } from "./dom.js";
 import { rowWindow, scrollTopFor } from "./row_window.js";
 import { draw } from "./tree_drawing.js";
 import { drawingWidth, edgesOf, gridFor } from "./tree_lanes.js";
-import { TreeModel } from "./tree_model.js";
+import { NO_TREE, TreeModel } from "./tree_model.js";
 import { treeRow } from "./tree_row.js";
 
 const ROW = 28;
@@ -23,7 +23,7 @@ export class TreeView {
     this.onChange = onChange;
     this.canvas = one("[data-tree-canvas]", list, HTMLElement);
     this.svg = one("[data-tree-lines]", list, SVGSVGElement);
-    this.model = new TreeModel({ nodes: [], branches: [], labels: [] });
+    this.model = new TreeModel(NO_TREE);
     /** @type {import("./tree_lanes.js").Edge[]} */
     this.edges = [];
     this.row = matchMedia("(pointer: coarse)").matches ? TOUCH_ROW : ROW;
@@ -35,26 +35,58 @@ export class TreeView {
     /** @type {Map<number, HTMLElement>} by row */
     this.shown = new Map();
     this.waiting = false;
+    /** Where to scroll to once the list can be seen. @type {{top?: number} | null} */
+    this.arrival = null;
     list.addEventListener("scroll", () => this.#paintSoon(), { passive: true });
     new ResizeObserver(() => this.#paintSoon()).observe(list);
   }
 
   /**
+   * The first drawing: where the reader was before, else with the open version in the middle; always with it in sight.
    * @param {TreeModel} model
    * @param {number} current the open version; 0 for none
+   * @param {number} [top]
+   */
+  open(model, current, top) {
+    this.#take(model, current);
+    this.arrival = { top };
+    this.repaint();
+  }
+
+  /** Waits until the list can be seen: on a phone it opens with its tab. */
+  #arrive() {
+    const { height } = this.#view;
+    if (!this.arrival || height === 0) return;
+    const row = this.model.row(this.current);
+    const top = this.arrival.top ?? (row + 0.5) * this.row - height / 2;
+    this.list.scrollTop = row < 0 ? top : scrollTopFor(row, { top, height, row: this.row, margin: this.row });
+    this.arrival = null;
+  }
+
+  /**
+   * Another state of the tree, at the same place.
+   * @param {TreeModel} model
+   * @param {number} current
    */
   show(model, current) {
+    this.#take(model, current);
+    this.repaint();
+  }
+
+  /** @param {TreeModel} model @param {number} current */
+  #take(model, current) {
+    const followed = this.active === this.current || model.row(this.active) < 0;
     this.model = model;
     this.edges = edgesOf(model);
     this.grid = gridFor(model.lanes, this.row);
     this.current = current;
-    if (model.row(this.active) < 0) this.active = model.row(current) < 0 ? (model.nodes[0]?.number ?? 0) : current;
+    if (followed) this.active = model.row(current) < 0 ? (model.at(0)?.number ?? 0) : current;
     this.marks = this.marks.filter((number) => model.row(number) >= 0);
-    this.canvas.style.setProperty("height", `${model.nodes.length * this.row}px`);
+    this.canvas.style.setProperty("height", `${model.count * this.row}px`);
     this.svg.setAttribute("width", String(drawingWidth(model.lanes, this.grid)));
-    this.svg.setAttribute("height", String(model.nodes.length * this.row));
-    this.list.hidden = model.nodes.length === 0;
-    this.repaint();
+    this.svg.setAttribute("height", String(model.count * this.row));
+    this.list.hidden = model.count === 0;
+    this.list.setAttribute("aria-busy", String(!model.isWhole));
   }
 
   #paintSoon() {
@@ -78,7 +110,8 @@ export class TreeView {
   }
 
   #paint() {
-    const sight = rowWindow({ ...this.#view, count: this.model.nodes.length });
+    this.#arrive();
+    const sight = rowWindow({ ...this.#view, count: this.model.count });
     for (const [row, element] of this.shown) {
       if (row >= sight.first && row < sight.last) continue;
       element.remove();
@@ -93,7 +126,8 @@ export class TreeView {
 
   /** @param {number} row */
   #add(row) {
-    const node = this.model.nodes[row];
+    const node = this.model.at(row);
+    if (!node) return;
     const element = treeRow(node, this.model, {
       row,
       top: row * this.row,
@@ -110,17 +144,18 @@ export class TreeView {
   goTo(number) {
     const row = number === undefined ? -1 : this.model.row(number);
     if (row < 0 || number === undefined) return;
+    this.shown.get(this.model.row(this.active))?.classList.remove("is-active");
     this.active = number;
     this.list.scrollTop = scrollTopFor(row, { ...this.#view, margin: this.row });
-    this.repaint();
+    this.#paint();
+    this.shown.get(row)?.classList.add("is-active");
     this.onChange();
   }
 
   /** @param {number} step rows down */
   move(step) {
-    const last = this.model.nodes.length - 1;
-    const row = Math.min(last, Math.max(0, this.model.row(this.active) + step));
-    this.goTo(this.model.nodes[row]?.number);
+    const row = Math.min(this.model.count - 1, Math.max(0, this.model.row(this.active) + step));
+    this.goTo(this.model.at(row)?.number);
   }
 
   /** How many rows fill the window. */
@@ -149,11 +184,5 @@ export class TreeView {
     const other = a === b ? (this.active === a ? this.model.parent(a) : this.active) : b;
     if (!a || !other) return null;
     return a < other ? [a, other] : [other, a];
-  }
-
-  /** The open version in the middle of the window. */
-  centre() {
-    const row = this.model.row(this.current);
-    if (row >= 0) this.list.scrollTop = (row + 0.5) * this.row - this.list.clientHeight / 2;
   }
 }

@@ -24,8 +24,9 @@ export class Workbench {
   /**
    * @param {HTMLElement} root
    * @param {Page} page
+   * @param {import("./tree_pane.js").TreePane} pane
    */
-  constructor(root, page) {
+  constructor(root, page, pane) {
     this.root = root;
     this.promptId = page.prompt.id;
     this.version = page.version;
@@ -42,7 +43,7 @@ export class Workbench {
       isUnsent: () => this.form.isUnsent,
       send: () => this.form.send(),
     });
-    this.desk = new HistoryDesk(one("[data-history]", root, HTMLElement), page.prompt.id, page.canChange);
+    this.desk = new HistoryDesk(one("[data-history]", root, HTMLElement), pane, page.canChange);
     this.output = new Output(one("[data-output]", root, HTMLElement), () => this.#paintRun());
     const editor = { current: () => this.form.refresh(), send: (/** @type {Watch} */ watch) => this.form.send(watch) };
     this.saveForm = new SaveForm(page.prompt.id, editor, (message) => this.save(message), (error) => this.#placeError(error));
@@ -63,7 +64,7 @@ export class Workbench {
     const asked = new URLSearchParams(location.search);
     const run = asked.get("run");
     if (run) await this.#openRun(run);
-    await Promise.all([models, this.desk.load(this.version?.number ?? 0, asked.get("branch") ?? "")]);
+    await Promise.all([models, this.desk.open(asked.get("branch") ?? "")]);
     this.#changed();
   }
 

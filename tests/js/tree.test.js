@@ -2,20 +2,44 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rowWindow, scrollTopFor } from "../../static/js/row_window.js";
 import { colourOf, drawingWidth, edgesOf, gridFor, linesInSight, pathOf } from "../../static/js/tree_lanes.js";
-import { TreeModel } from "../../static/js/tree_model.js";
+import { NO_TREE, TreeModel } from "../../static/js/tree_model.js";
 
-/** @param {number} number @param {number[]} parents @param {number} [lane] */
-const node = (number, parents, lane = 0) => ({ number, id: `id-${number}`, parents, lane, author: "Ada", message: `m${number}`, created_at: "2026-01-01T00:00:00Z" });
+/**
+ * Columns as the server answers them.
+ * @param {[number: number, parent: number, merged?: number, lane?: number][]} rows newest first
+ * @param {Partial<import("../../static/js/tree_model.js").TreeAnswer>} [rest]
+ */
+function answer(rows, rest = {}) {
+  return {
+    ...NO_TREE,
+    count: rows.length,
+    lanes: Math.max(...rows.map(([, , , lane = 0]) => lane)) + 1,
+    numbers: rows.map(([number]) => number),
+    parents: rows.map(([, parent]) => parent),
+    merged: rows.map(([, , merged = 0]) => merged),
+    lane_of: rows.map(([, , , lane = 0]) => lane),
+    people: ["Ada", null],
+    authors: rows.map(() => 0),
+    times: rows.map(([number]) => number),
+    messages: rows.map(([number]) => `m${number}`),
+    ...rest,
+  };
+}
+
+/** @param {TreeModel} model @param {number} number */
+const said = (model, number) => model.describe(/** @type {import("../../static/js/tree_model.js").Node} */ (model.node(number)));
 
 /* 1 - 2 - 4 - 6 on main; 3 and 5 beside it; 6 merges 5. */
-const tree = new TreeModel({
-  nodes: [node(6, [4, 5]), node(5, [3], 1), node(4, [2]), node(3, [1], 1), node(2, [1]), node(1, [])],
+/** @type {Parameters<typeof answer>[0]} */
+const FAMILY = [[6, 4, 5], [5, 3, 0, 1], [4, 2], [3, 1, 0, 1], [2, 1], [1, 0]];
+const POINTERS = {
   branches: [
     { name: "idea", head: 5 },
     { name: "main", head: 6 },
   ],
   labels: [{ name: "production", version: 4 }],
-});
+};
+const tree = new TreeModel(answer(FAMILY, POINTERS));
 
 test("only rows in sight, and some spare, are in the document", () => {
   assert.deepEqual(rowWindow({ top: 0, height: 280, row: 28, count: 2000 }), { first: 0, last: 16 });
@@ -47,7 +71,7 @@ test("every version is on a branch: its own, main, or the first that leads there
   assert.equal(tree.branchOf(5), "idea");
   assert.equal(tree.branchOf(2), "main");
   assert.deepEqual(tree.headsAt(5), ["idea"]);
-  assert.equal(new TreeModel({ nodes: [node(2, [1]), node(1, [])], branches: [{ name: "main", head: 1 }], labels: [] }).branchOf(2), "");
+  assert.equal(new TreeModel(answer([[2, 1], [1, 0]], { branches: [{ name: "main", head: 1 }] })).branchOf(2), "");
 });
 
 test("what contains what is known, through merges too", () => {
@@ -57,10 +81,10 @@ test("what contains what is known, through merges too", () => {
 });
 
 test("the drawing is said in words, lanes and merges included", () => {
-  assert.equal(tree.describe(tree.nodes[0]), "head of main; lane 1 of 2; merges version 5 into version 4");
-  assert.equal(tree.describe(tree.nodes[2]), "label production; lane 1 of 2; from version 2");
-  assert.match(new TreeModel({ nodes: [node(1, [])], branches: [], labels: [], drafts: [1] }).describe(node(1, [])), /unsaved text/);
-  assert.match(tree.describe(tree.nodes[5]), /2 versions follow it/);
+  assert.equal(said(tree, 6), "head of main; lane 1 of 2; merges version 5 into version 4");
+  assert.equal(said(tree, 4), "label production; lane 1 of 2; from version 2");
+  assert.match(said(new TreeModel(answer([[1, 0]], { drafts: [1] })), 1), /unsaved text/);
+  assert.match(said(tree, 1), /2 versions follow it/);
 });
 
 test("lines go from child to parent, in few paths", () => {
@@ -79,10 +103,36 @@ test("many lanes stay narrow, and colours repeat", () => {
   assert.equal(colourOf(9), 1);
 });
 
+test("a version is read from its columns", () => {
+  assert.deepEqual(tree.node(6), { number: 6, parents: [4, 5], lane: 0, author: "Ada", message: "m6", at: 6 });
+  assert.equal(tree.node(7), undefined);
+  assert.equal(new TreeModel(answer([[1, 0]], { authors: [1] })).node(1)?.author, null);
+});
+
+test("a part of the tree knows its rows, and that there are others", () => {
+  const { columns } = tree;
+  const part = new TreeModel({ ...answer(FAMILY.slice(2, 4), POINTERS), count: 6, first: 2, lanes: columns.lanes, lines: [[0, 7, 1, 1, false]] });
+  assert.ok(tree.isWhole && !part.isWhole);
+  assert.deepEqual([part.row(4), part.row(3), part.row(6)], [2, 3, -1]);
+  assert.deepEqual([part.at(1), part.at(2)?.number, part.at(4)], [undefined, 4, undefined]);
+  assert.equal(part.parent(3), 1);
+  assert.equal(part.isAncestor(3, 6), false);
+  assert.deepEqual(edgesOf(part), [{ from: 0, to: 7, fromLane: 1, toLane: 1, merges: false }]);
+});
+
+test("lines that pass by are drawn once a lane, however many there are", () => {
+  const star = new TreeModel(answer([...Array.from({ length: 999 }, (_, index) => /** @type {[number, number, number, number]} */ ([1000 - index, 1, 0, index])), [1, 0]]));
+  const edges = edgesOf(star);
+  assert.equal(edges.length, 999);
+  const paths = [...linesInSight(edges, { first: 900, last: 940 }, gridFor(star.lanes)).values()].map((line) => line.path).join("");
+  assert.ok(paths.split("M").length < 100, `${paths.split("M").length} lines`);
+});
+
 test("ten thousand versions are edged and windowed quickly", () => {
-  const nodes = Array.from({ length: 10_000 }, (_, index) => node(10_000 - index, index === 9_999 ? [] : [9_999 - index], index % 5));
+  const rows = Array.from({ length: 10_000 }, (_, index) => /** @type {[number, number, number, number]} */ ([10_000 - index, 9_999 - index, 0, index % 5]));
+  const columns = answer(rows, { branches: [{ name: "main", head: 10_000 }] });
   const started = performance.now();
-  const model = new TreeModel({ nodes, branches: [{ name: "main", head: 10_000 }], labels: [] });
+  const model = new TreeModel(columns);
   const edges = edgesOf(model);
   linesInSight(edges, { first: 5000, last: 5040 }, gridFor(5));
   assert.equal(model.branchOf(1), "main");

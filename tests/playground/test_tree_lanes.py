@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground.tree import Node, lanes, nearest_common_ancestor
+from playground.tree import MOST_PASSING_LANES, Line, Node, lanes, lines_across, nearest_common_ancestor
 
 
 def tree(*parents: int | None) -> list[Node]:
@@ -58,6 +58,54 @@ def test_between_a_version_and_its_first_parent_no_other_version_sits_in_their_l
         parent = node.parents[0]
         between = [each.number for each in nodes if parent < each.number < node.number]
         assert all(placed[each] != placed[node.number] for each in between)
+
+
+def whole(nodes: list[Node], placed: dict[int, int]) -> list[Line]:
+    row_of = {node.number: row for row, node in enumerate(nodes)}
+    return [
+        Line(row_of[node.number], row_of[parent], placed[node.number], placed[parent], order > 0)
+        for node in nodes
+        for order, parent in enumerate(node.parents)
+    ]
+
+
+def lane_at(line: Line, row: int) -> int:
+    """Where a line is at the height of a row: a branch bends beside its parent, a merge beside its child."""
+    if line.merges:
+        return line.from_lane if row == line.from_row else line.to_lane
+    return line.to_lane if row == line.to_row else line.from_lane
+
+
+@given(histories(), st.data())
+def test_a_window_shows_the_lines_that_the_whole_drawing_has_there(nodes: list[Node], data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(nodes) - 1))
+    last = data.draw(st.integers(first + 1, len(nodes)))
+    placed = lanes(nodes, first=[nodes[0].number])
+    lines = lines_across(nodes, placed, first=first, last=last)
+    assert len(set(lines)) == len(lines)
+
+    def seen(all_lines: list[Line]) -> set[tuple[int, int, bool]]:
+        rows = range(first, last)
+        return {
+            (row, lane_at(line, row), line.merges)
+            for line in all_lines
+            for row in rows
+            if line.from_row <= row <= line.to_row
+        }
+
+    assert seen(lines) == seen(whole(nodes, placed))
+    assert all(first - 2 <= line.from_row < line.to_row <= last + 1 for line in lines)
+
+
+def test_any_number_of_lines_through_a_window_is_few() -> None:
+    nodes = tree(None, *[1] * 2000)
+    lines = lines_across(nodes, lanes(nodes), first=1900, last=1950)
+    assert len(lines) <= 50 + MOST_PASSING_LANES
+
+
+def test_ten_thousand_versions_that_all_start_from_the_first_are_placed_each_in_a_lane() -> None:
+    nodes = tree(None, *[1] * 9_999)
+    assert sorted(lanes(nodes).values()) == [0, *range(9_999)]
 
 
 @given(histories(), st.data())

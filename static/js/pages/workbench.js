@@ -7,12 +7,13 @@ import { bindPanes } from "../panes.js";
 import { bindRename } from "../rename_form.js";
 import { toastError } from "../toast.js";
 import { Workbench } from "../workbench.js";
+import { pane } from "./tree.js";
 
 const root = one("#main", document, HTMLElement);
 const page = pageData("page");
 bindPanes(root);
 bindRename(page.prompt.id);
-const bench = new Workbench(root, page);
+const bench = new Workbench(root, page, pane);
 
 bindPromptMenu(() => bench.version?.number ?? 0);
 one("[data-save]").addEventListener("click", () => void bench.openSave());
