@@ -68,6 +68,12 @@ class ChatConsumer(Socket):
         else:
             self.device.receive(text_data)
 
+    async def leave(self) -> None:
+        if self.device is None:
+            await super().leave()
+        else:
+            self.device.end(Close.RESTART)
+
     async def disconnect(self, code: int) -> None:
         del code
         if self.device is not None:

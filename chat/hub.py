@@ -25,8 +25,6 @@ TICK_S = 1.0
 PRESENCE_EVERY_S = 20.0
 SESSION_EVERY_S = 60.0
 MAX_CHECKS = 4
-#: Of those who are sent away, the ones of so long a time go together.
-LEAVE_EVERY_S = 0.1
 
 
 class Hub:
@@ -64,23 +62,6 @@ class Hub:
         if device in self._devices:
             self._devices.discard(device)
             self._errand(in_thread(presence.leave, person=device.person, gen=device.gen))
-
-    async def send_away(self, *, over_s: float, stop: Callable[[], bool]) -> None:
-        """A planned stop: every socket is closed with RESTART, one after the other over a time, or all when `stop`.
-
-        Whoever is left works as before. All at once would come back at once, and drain at once.
-        """
-        until = time.monotonic() + over_s
-        while devices := [*self._devices, *self._opening]:
-            left_s = until - time.monotonic()
-            if left_s <= 0 or stop():
-                for device in devices:
-                    device.end(Close.RESTART)
-                return
-            pause_s = left_s / len(devices)
-            for device in random.sample(devices, max(1, min(len(devices), int(LEAVE_EVERY_S / pause_s)))):
-                device.end(Close.RESTART)
-            await asyncio.sleep(min(max(pause_s, LEAVE_EVERY_S), left_s))
 
     def check_session(self, device: Device) -> None:
         """Ask now whether the person is still signed in there; if not, the socket is closed."""

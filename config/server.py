@@ -16,6 +16,8 @@ from collections.abc import Sequence
 
 import uvicorn
 
+from core.sockets import send_away
+
 #: A frame of chat has 32 KiB, and what is a little more gets an answer of ours. Beyond this the socket is closed with
 #: 1009 before the message is in memory: uvicorn alone would take 16 MiB.
 MAX_MESSAGE_BYTES = 64 * 1024
@@ -33,10 +35,7 @@ class Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
             server.close()
-        # Not imported before the application has set Django up.
-        from chat import hub
-
-        await hub.current().send_away(over_s=self._drain_s, stop=lambda: self.force_exit)
+        await send_away(over_s=self._drain_s, stop=lambda: self.force_exit)
         await super().shutdown(sockets)
 
 
