@@ -13,6 +13,8 @@ import uuid
 
 import redis
 from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from core import bus, metrics
 from core.redis import client
@@ -55,7 +57,10 @@ def listen() -> None:
 
 
 def _listen_for_ever() -> None:
-    connection = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=5, socket_connect_timeout=3)
+    # Without retries: redis-py would subscribe again by itself, and what was said meanwhile be missed unnoticed.
+    connection = redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=5, socket_connect_timeout=3, retry=Retry(NoBackoff(), 0)
+    )
     pause, away = threading.Event(), False
     while True:
         try:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from accounts.models import User
 from playground import services
@@ -19,7 +19,7 @@ Link = Callable[..., NewLink]
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept(settings: SettingsWrapper) -> Iterator[None]:
+def nothing_kept(settings: Settings) -> Iterator[None]:
     """Decisions of the tests before this one, and what was written to the log lately, are not this one's."""
     settings.SHARING_NEWS = False
     kept.forget()
