@@ -15,7 +15,8 @@ from django.db import connection
 
 import core.redis
 
-QUEUE = "upkeep"
+#: Uploads, sweeps and search; and runs.
+UPKEEP, RUNS = "upkeep", "celery"
 
 
 def environment() -> dict[str, str]:
@@ -40,18 +41,21 @@ def environment() -> dict[str, str]:
 
 def forget_messages() -> None:
     """What earlier tests enqueued is of rows that are gone."""
-    core.redis.client().delete(QUEUE, "unacked", "unacked_index")
+    core.redis.client().delete(UPKEEP, "unacked", "unacked_index")
 
 
 @contextlib.contextmanager
-def worker(log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker of uploads, sweeps and search; killed at the end of the block, if not before."""
-    command = [sys.executable, "-m", "celery", "-A", "config", "worker", "--queues", QUEUE, "--pool", "threads"]
+def worker(log: Path, *options: str, queues: str = UPKEEP, **variables: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker of these queues, killed at the end of the block, if not before, and what it started with it.
+
+    `options` are those of its command, `variables` what differs in its environment.
+    """
+    command = [sys.executable, "-m", "celery", "-A", "config", "worker", "--queues", queues, "--pool", "threads"]
     with log.open("ab") as file:
         process = subprocess.Popen(
-            [*command, "--concurrency", "2", "--loglevel", "INFO", "--without-mingle", "--without-gossip"],
+            [*command, "--concurrency", "2", "--loglevel", "INFO", "--without-mingle", "--without-gossip", *options],
             cwd=settings.BASE_DIR,
-            env=environment(),
+            env=environment() | variables,
             stdout=file,
             stderr=file,
             start_new_session=True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -150,28 +149,27 @@ def test_all_is_well_when_all_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_that_hangs_does_not_hold_the_others_up(monkeypatch: pytest.MonkeyPatch) -> None:
     release = threading.Event()
-    monkeypatch.setattr(readiness, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(readiness, "PATIENCE_S", 1)
 
     def hang() -> str:
-        release.wait(10)
+        release.wait(60)
         return OK
 
     asked = Readiness([Probe("storage", hang), Probe("redis", lambda: OK)], good_for_s=0)
     threads = threading.active_count()
-    started = time.monotonic()
-    for _ in range(3):
-        assert asked.report().checks == {"storage": SILENT, "redis": OK}
+    for _ in range(2):
+        assert asked.report().checks == {"storage": SILENT, "redis": OK}, "while it still hangs"
 
-    assert time.monotonic() - started < 2
     assert threading.active_count() <= threads + 1
     release.set()
 
 
-def test_probes_are_asked_at_the_same_time() -> None:
+def test_probes_are_asked_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "PATIENCE_S", 60)
     meeting = threading.Barrier(3)
 
     def meet() -> str:
-        meeting.wait(1)
+        meeting.wait(60)
         return OK
 
     assert Readiness([Probe(name, meet) for name in ("a", "b", "c")]).report().ready

@@ -5,6 +5,7 @@ from pathlib import Path
 import anthropic
 import pytest
 
+from inference_backend import store as store_module
 from inference_backend.settings import Settings
 from inference_backend.store import SharedStore
 from tests.inference_backend.running import (
@@ -50,6 +51,14 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.start()
     yield server.url
     server.kill()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_store() -> Iterator[None]:
+    """A second without an answer means a dead store in production, and a busy machine here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store_module, "TIMEOUT_S", 30.0)
+        yield
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from inference_client.models import Run, RunStatus
 from inference_client.services import create_run
 from tests.inference_client.conftest import API_VERSION, told
 from tests.inference_client.upstream import Call, Upstream, Wire, sse
+from tests.waiting import quickest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -253,10 +254,14 @@ def test_a_refused_key_fails_as_unauthorized_and_is_not_shown(
 
 def test_a_dead_backend_fails_at_once_with_a_clear_error(make_run: MakeRun, send: Send, settings: Settings) -> None:
     settings.INFERENCE_BASE_URL = "http://127.0.0.1:1"
-    started = time.monotonic()
-    run = send(make_run())
-    assert (run.status, run.error_code) == ("failed", "inference_unavailable")
-    assert time.monotonic() - started < 2
+
+    def ask() -> float:
+        asked_at = time.monotonic()
+        run = send(make_run())
+        assert (run.status, run.error_code) == ("failed", "inference_unavailable")
+        return time.monotonic() - asked_at
+
+    assert quickest(ask, under_s=2) < 2
 
 
 def test_an_answer_that_is_no_json_fails_as_unreadable(upstream: Upstream, make_run: MakeRun, send: Send) -> None:
@@ -307,12 +312,12 @@ def test_pings_keep_a_slow_answer_alive(
         await wire.begin()
         await wire.start_message()
         for _ in range(6):
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.4)
             await wire.event("ping")
         await wire.text("at last")
         await wire.stop_message()
 
-    monkeypatch.setattr(exchange, "BETWEEN_BYTES_S", 0.4)
+    monkeypatch.setattr(exchange, "BETWEEN_BYTES_S", 2)
     upstream.does(script)
     assert send(make_run()).output == "at last"
 

