@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from typing import Any
 
 import httpx2
 
+from tests.waiting import wait_until
+
 MB = 1_000_000
-WITHIN_S = 60
 
 
 def many_lines(size: int) -> bytes:
@@ -32,11 +32,12 @@ def send(api: httpx2.Client, prompt: str, data: bytes) -> str:
     upload = api.post(f"prompts/{prompt}/uploads", json=announced).raise_for_status().json()
     httpx2.put(upload["url"], headers=upload["headers"], content=data, timeout=60).raise_for_status()
     state = api.post(f"uploads/{upload['id']}/complete").raise_for_status().json()
-    deadline = time.monotonic() + WITHIN_S
-    while state["status"] in ("pending", "processing"):
-        assert time.monotonic() < deadline, state
-        time.sleep(0.2)
-        state = api.get(f"uploads/{upload['id']}").json()
+
+    def is_settled() -> bool:
+        state.update(api.get(f"uploads/{upload['id']}").json())
+        return state["status"] not in ("pending", "processing")
+
+    wait_until(is_settled, every_s=0.2)
     assert state["status"] == "complete", state
     return str(upload["id"])
 

@@ -9,6 +9,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import Complaints
 from tests.browser.workbench import Workbench
+from tests.waiting import wait_until
 
 FULL_STORE = "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };"
 KEPT_HERE = "Not saved (kept in this browser)"
@@ -47,8 +48,7 @@ def test_a_draft_is_kept_on_the_server_and_opens_in_another_browser(
     expect(bench.version).to_have_text("v2")
     expect(bench.draft).to_have_text("")
     expect(bench.state).to_have_text("Saved")
-    bench.page.wait_for_timeout(300)
-    assert drafts(api, bench.prompt_id) == []
+    wait_until(lambda: drafts(api, bench.prompt_id) == [])
 
 
 def test_two_browsers_keep_both_until_somebody_chooses(

@@ -22,6 +22,7 @@ from tests.browser.conftest import ARGUMENTS, Complaints, find_chromium
 from tests.browser.large_texts import MB, many_lines, read_text
 from tests.browser.workbench import Workbench
 from tests.services_plugin import Instance
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -277,8 +278,5 @@ def test_a_browser_closed_in_the_middle_leaves_an_upload_that_expires_with_its_p
         later = "UPDATE playground_upload SET expires_at = now() - interval '2 hours' WHERE prompt_id = %s RETURNING id"
         (upload,) = database.execute(later, [prompt]).fetchone() or ("",)
     Celery(broker=live_stack.environment["REDIS_URL"]).send_task("playground.tasks.expire_uploads", queue="upkeep")
-    deadline = time.monotonic() + 60
-    while unfinished(live_stack, prompt):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    wait_until(lambda: not unfinished(live_stack, prompt), every_s=0.2)
     assert api.get(f"uploads/{upload}").json()["error"]["code"] == "expired"

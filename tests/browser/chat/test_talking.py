@@ -13,6 +13,7 @@ from tests.browser.conftest import Complaints
 from tests.browser.talk import ChatPage, Person, bodies, send, start_conversation
 from tests.browser.test_every_page import VIEWS, look
 from tests.services_plugin import Instance
+from tests.waiting import wait_until
 
 #: A page that another one of the same person replaced may come back after this pause.
 PAUSE_MS = 2100
@@ -325,10 +326,13 @@ def test_older_messages_are_read_when_somebody_scrolls_up_and_the_place_is_kept(
     chat = ChatPage(ada.context.new_page()).open(conversation)
     expect(chat.message("row 120 of many")).to_be_in_viewport()
     scroller = chat.page.locator("[data-scroll]")
-    for _ in range(4):
+
+    def is_at_the_beginning() -> bool:
         scroller.evaluate("(box) => box.scrollTo(0, 0)")
         chat.page.wait_for_timeout(300)
-    expect(chat.message("row 1 of many")).to_have_count(1)
+        return chat.message("row 1 of many").count() == 1
+
+    wait_until(is_at_the_beginning)
     expect(chat.message("of many")).to_have_count(120)
 
 
