@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -117,9 +116,7 @@ def test_noting_the_use_does_not_wait_for_a_lock(owner: User, make_key: MakeKey)
         other.set_autocommit(False)
         with other.cursor() as cursor:
             cursor.execute("SELECT 1 FROM accounts_apikey WHERE id = %s FOR UPDATE", [key.pk])
-        started = time.monotonic()
-        assert me(f"Bearer {plaintext}") == 200
-        assert time.monotonic() - started < 2
+        assert me(f"Bearer {plaintext}") == 200, "while the other connection holds the lock"
     finally:
         other.rollback()
         other.close()

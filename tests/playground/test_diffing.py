@@ -132,7 +132,7 @@ def test_far_changes_are_separate_hunks_and_near_ones_one() -> None:
 def test_a_change_in_the_middle_of_one_long_line_is_shown_around_it() -> None:
     before = "x" * 3_000_000
     after = before[:1_000_000] + "CHANGED" + before[1_000_000:]
-    started = time.monotonic()
+    started = time.process_time()
     hunk = with_spans(compare(before, after).hunks[0])
     removed, added = hunk.lines
     assert len(added.text) < 5000
@@ -140,7 +140,7 @@ def test_a_change_in_the_middle_of_one_long_line_is_shown_around_it() -> None:
     assert "CHANGED" in added.text
     assert added.column + added.spans[0][0] <= 1_000_000
     assert removed.column == added.column
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_two_large_texts_with_nothing_in_common_end_in_time() -> None:

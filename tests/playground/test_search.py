@@ -230,9 +230,9 @@ def test_an_excerpt_is_one_line_around_the_first_hit() -> None:
     "text", ["a-" * 130_000, "x@" * 100_000, "1.2." * 60_000, "http://a/b?" * 20_000, "文" * 80_000]
 )
 def test_no_text_takes_long_to_index(save: Save, text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     save(text=text)
-    assert time.monotonic() - began < 5
+    assert time.process_time() - began < 5
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
