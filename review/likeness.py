@@ -32,28 +32,37 @@ class Alike:
 
 
 def most_alike(text: bytes, words: bytes, prefix: bytes, suffix: bytes, *, near: int) -> Alike | None:
-    """The passage of `text` that is most like `words`, if one is LEAST alike; of equals, the one nearest to `near`."""
+    """The passage of `text` that is most like `words`, if one is LEAST alike; of equals, the one nearest to `near`.
+
+    What stands between both old neighbours goes before anything else that is alike.
+    """
     best: Alike | None = None
-    for candidate in _candidates(text, words, prefix, suffix, near):
-        found = _compared(text, candidate, words)
-        if found is not None and (best is None or found.likeness > best.likeness):
+    for candidate, cut in _candidates(text, words, prefix, suffix, near):
+        found = _compared(text, candidate, words, cut=cut)
+        if found is None or found.likeness < LEAST:
+            continue
+        if not cut:
+            return found
+        if best is None or found.likeness > best.likeness:
             best = found
-    return best if best is not None and best.likeness >= LEAST else None
+    return best
 
 
 def likeness(text: bytes, words: bytes) -> float:
     """How alike the likest part of a short `text` is to `words`: 0 to 1."""
-    found = _compared(text, Passage(start=0, end=len(text)), words)
+    found = _compared(text, Passage(start=0, end=len(text)), words, cut=True)
     return found.likeness if found else 0.0
 
 
-def _candidates(text: bytes, words: bytes, prefix: bytes, suffix: bytes, near: int) -> list[Passage]:
-    between = list(dict.fromkeys(_between(text, words, prefix, suffix)))
+def _candidates(text: bytes, words: bytes, prefix: bytes, suffix: bytes, near: int) -> list[tuple[Passage, bool]]:
+    """Each with whether its ends are a guess: those of what stands between both old neighbours are not."""
+    between = dict(_between(text, words, prefix, suffix))
     pieces = sorted(set(_around_pieces(text, words)), key=lambda each: abs(each.start - near))
-    return [*between, *pieces][:_MOST_COMPARED]
+    surest = sorted(between.items(), key=lambda each: each[1])
+    return [*surest, *((each, True) for each in pieces if each not in between)][:_MOST_COMPARED]
 
 
-def _between(text: bytes, words: bytes, prefix: bytes, suffix: bytes) -> Iterator[Passage]:
+def _between(text: bytes, words: bytes, prefix: bytes, suffix: bytes) -> Iterator[tuple[Passage, bool]]:
     """What follows the old prefix, up to the old suffix if that comes soon; and what precedes the old suffix."""
     room = 2 * len(words) + 64
     before, after = (
@@ -64,10 +73,10 @@ def _between(text: bytes, words: bytes, prefix: bytes, suffix: bytes) -> Iterato
         for at in _places(text, before):
             start = at + len(before)
             end = text.find(after, start, start + room) if after.strip() else -1
-            yield _whole(text, start, end if end > start else start + len(words))
+            yield _whole(text, start, end if end > start else start + len(words)), end <= start
     if len(after.strip()) >= _PIECE // 2:
         for at in _places(text, after):
-            yield _whole(text, at - len(words), at)
+            yield _whole(text, at - len(words), at), True
 
 
 def _around_pieces(text: bytes, words: bytes) -> Iterator[Passage]:
@@ -97,20 +106,22 @@ def _whole(text: bytes, start: int, end: int) -> Passage:
     return Passage(start=first, end=max(first, character_start(text, min(len(text), end))))
 
 
-def _compared(text: bytes, candidate: Passage, words: bytes) -> Alike | None:
-    """The candidate cut to where its likeness begins and ends, and how alike that is."""
+def _compared(text: bytes, candidate: Passage, words: bytes, *, cut: bool) -> Alike | None:
+    """How alike the candidate is; if `cut`, only where its likeness begins and ends."""
     here, wanted = (each.decode("utf-8") for each in (text[candidate.start : candidate.end], words))
-    if not here:
+    if not here.strip():
         return None
     ops = fast_diff_match_patch.diff(wanted, here, timelimit=_COMPARE_S, checklines=False, cleanup="Semantic")
-    lead, trail = _inserted_at_ends(ops, here)
+    lead, trail = _inserted_at_ends(ops, here) if cut else (0, 0)
     inside = here[lead : len(here) - trail]
+    lead += len(inside) - len(inside.lstrip())
+    inside = inside.strip()
     common = sum(length for op, length in ops if op == "=")
-    if not inside.strip() or not common:
+    if not inside or not common:
         return None
     start = candidate.start + len(here[:lead].encode("utf-8"))
     passage = Passage(start=start, end=start + len(inside.encode("utf-8")))
-    return Alike(passage=passage, likeness=round(2 * common / (len(wanted) + len(inside)), 4))
+    return Alike(passage=passage, likeness=round(min(1, 2 * common / (len(wanted) + len(inside))), 4))
 
 
 def _inserted_at_ends(ops: list[tuple[str, int]], here: str) -> tuple[int, int]:

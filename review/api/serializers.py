@@ -57,7 +57,7 @@ class PlaceInput(serializers.Serializer[Any]):
         return attrs
 
 
-class PersonOutput(serializers.Serializer[Any]):
+class ParticipantOutput(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     name = serializers.CharField()
 
@@ -65,9 +65,9 @@ class PersonOutput(serializers.Serializer[Any]):
 class CommentOutput(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     thread = serializers.UUIDField()
-    author = PersonOutput(allow_null=True, help_text="Null: the account is gone.")
+    author = ParticipantOutput(allow_null=True, help_text="Null: the account is gone.")
     body = serializers.CharField(allow_null=True, help_text="Text as written; null once it is deleted.")
-    mentions = PersonOutput(many=True)
+    mentions = ParticipantOutput(many=True)
     created_at = serializers.DateTimeField()
     edited_at = serializers.DateTimeField(allow_null=True)
     deleted = serializers.BooleanField()
@@ -94,7 +94,7 @@ class PlacementOutput(serializers.Serializer[Any]):
     utf16 = RangeOutput(allow_null=True)
     bytes = RangeOutput(allow_null=True)
     quote = serializers.CharField(allow_null=True, help_text="What stands there.")
-    decided_by = PersonOutput(allow_null=True)
+    decided_by = ParticipantOutput(allow_null=True)
 
 
 class ThreadOutput(serializers.Serializer[Any]):
@@ -102,7 +102,7 @@ class ThreadOutput(serializers.Serializer[Any]):
     prompt = serializers.UUIDField()
     version = serializers.IntegerField(help_text="The version it was written on.")
     state = serializers.ChoiceField(choices=["open", "resolved"])
-    resolved_by = PersonOutput(allow_null=True)
+    resolved_by = ParticipantOutput(allow_null=True)
     resolved_at = serializers.DateTimeField(allow_null=True)
     created_at = serializers.DateTimeField()
     quote = serializers.CharField(allow_null=True, help_text="The passage as it was; null: on the whole version.")

@@ -22,7 +22,7 @@ from review import services
 from review.api.serializers import (
     CommentInput,
     CommentOutput,
-    PersonOutput,
+    ParticipantOutput,
     PlaceInput,
     ThreadInput,
     ThreadListOutput,
@@ -172,7 +172,7 @@ class Mentionable(APIView):
     @extend_schema(
         operation_id="people_list",
         parameters=[OpenApiParameter("q", OpenApiTypes.STR, description="The beginning of a name.")],
-        responses=PersonOutput(many=True),
+        responses=ParticipantOutput(many=True),
     )
     def get(self, request: Request, prompt_id: uuid.UUID) -> Response:
         """Whom a comment on this prompt can mention: those who may see it by name, for those who may comment."""
