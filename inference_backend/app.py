@@ -17,7 +17,7 @@ from inference_backend.dialect.models import model_info, model_list
 from inference_backend.embeddings.route import CreateEmbeddings
 from inference_backend.envelope import RequestEnvelope
 from inference_backend.messages import CountTokens, CreateMessage
-from inference_backend.metrics import CONTENT_TYPE, Metrics
+from inference_backend.metrics import CONTENT_TYPE
 from inference_backend.openapi import build_document
 from inference_backend.record import record_of
 from inference_backend.service import Service, build_service
@@ -49,7 +49,7 @@ def build_app(settings: Settings) -> Starlette:
 
     pages, history = Pages(service), History(service)
     app = Application(
-        service.metrics,
+        service,
         lifespan=lifespan,
         # Looked through from the top: the call that comes most often first.
         routes=[
@@ -82,12 +82,12 @@ class Application(Starlette):
     each message of each answer.
     """
 
-    def __init__(self, metrics: Metrics, **given: Any) -> None:
+    def __init__(self, service: Service, **given: Any) -> None:
         super().__init__(**given)
-        self._metrics = metrics
+        self._service = service
 
     def build_middleware_stack(self) -> ASGIApp:
-        return RequestEnvelope(self.router, metrics=self._metrics)
+        return RequestEnvelope(self.router, metrics=self._service.metrics, bytes_in_hand=self._service.bytes_in_hand)
 
 
 class Pages:

@@ -7,6 +7,7 @@ import time
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from inference_backend.bytes_in_hand import BytesInHand
 from inference_backend.connection import ClientGoneError, send_json
 from inference_backend.dialect.errors import error_body, error_headers, shape_of
 from inference_backend.errors import BackendError, InvalidRequestError, NotFoundError
@@ -19,9 +20,10 @@ QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics", "/status", "/status.
 
 
 class RequestEnvelope:
-    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, bytes_in_hand: BytesInHand) -> None:
         self._app = app
         self._metrics = metrics
+        self._bytes_in_hand = bytes_in_hand
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -38,12 +40,13 @@ class RequestEnvelope:
             await send(message)
 
         try:
-            await self._app(scope, receive, send_with_id)
+            await self._app(scope, self._bytes_in_hand.counted(receive, record), send_with_id)
         except ClientGoneError:
             record.status = CLIENT_GONE_STATUS
         except Exception as error:  # noqa: BLE001 - the outermost handler: whatever it is, the caller gets an answer
             await self._answer(error, scope, send_with_id)
         finally:
+            self._bytes_in_hand.give_back(record)
             if scope["path"] not in QUIET_PATHS:
                 record.ended_at = time.monotonic()
                 # When the answers of this turn of the loop are on their way: a batch call ends fifty requests at once,

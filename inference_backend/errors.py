@@ -111,6 +111,11 @@ class OverloadedError(BackendError):
             self.retry_after_s = retry_after_s
 
 
+class TooManyBytesError(OverloadedError):
+    code = "too_many_bytes_in_hand"
+    retry_after_s = 2
+
+
 class EngineUnavailableError(OverloadedError):
     code = "engine_unavailable"
     retry_after_s = 2

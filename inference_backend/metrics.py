@@ -19,6 +19,9 @@ class Metrics:
         self._registry = CollectorRegistry()
         self.requests = RequestMetrics(self._registry)
         self.in_flight = Gauge("inference_in_flight", "Requests being answered", registry=self._registry)
+        self.body_bytes = Gauge(
+            "inference_body_bytes", "Of the bodies of requests that are being read or answered", registry=self._registry
+        )
         self.engine_failures = Counter(
             "inference_engine_failures", "Failures of the engine, seen or not", ["kind"], registry=self._registry
         )

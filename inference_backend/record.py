@@ -8,6 +8,7 @@ from typing import Any
 from starlette.types import Scope
 
 from inference_backend.dialect.ids import new_id
+from inference_backend.tiers import Tier
 
 CLIENT_GONE_STATUS = 499
 _STATE_KEY = "inference_record"
@@ -22,7 +23,7 @@ class RequestRecord:
     ended_at: float | None = None
     status: int | None = None
     account: str | None = None
-    tier: str | None = None
+    tier: Tier | None = None
     model: str | None = None
     stream: bool | None = None
     input_tokens: int | None = None
@@ -40,6 +41,8 @@ class RequestRecord:
     idempotency: str | None = None
     #: The headers that tell of the account's limits, as they are when the answer begins.
     quota: Callable[[], Sequence[tuple[bytes, bytes]]] | None = None
+    #: Of its body, as far as it has come.
+    body_bytes: int = 0
     #: The line is written and counted: what happens now must be counted by itself.
     is_closed: bool = False
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from inference_backend.admission import InFlightLimit
+from inference_backend.bytes_in_hand import BytesInHand
 from inference_backend.configuration_file import ConfigurationFile
 from inference_backend.dialect.versions import ApiVersion, read_version
 from inference_backend.embeddings.models import EmbeddingModels, open_embeddings
@@ -31,6 +32,8 @@ from inference_backend.settings import Settings
 from inference_backend.store import SharedStore
 from inference_backend.tiers import TIERS, Tier
 
+MIB = 1024 * 1024
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Service:
@@ -39,6 +42,7 @@ class Service:
     fleet: Fleet
     metrics: Metrics
     in_flight: InFlightLimit
+    bytes_in_hand: BytesInHand
     store: SharedStore | None
     limits: Limits
     once: OncePerKey
@@ -106,6 +110,7 @@ def build_service(settings: Settings) -> Service:
         fleet=build_fleet(settings, file, make_pool=_pool_maker(file, metrics)),
         metrics=metrics,
         in_flight=InFlightLimit(settings.max_in_flight, metrics.in_flight),
+        bytes_in_hand=BytesInHand(settings.max_bodies_mib * MIB, metrics.body_bytes),
         store=store,
         limits=_build_limits(file, store, process, metrics),
         once=OncePerKey(

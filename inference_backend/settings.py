@@ -41,6 +41,8 @@ class Settings:
     key_file: Path | None = None
     timeouts: Timeouts = field(default_factory=Timeouts)
     max_in_flight: int = 2048
+    #: Of the bodies of all requests that are being read or answered.
+    max_bodies_mib: int = 512
     #: How long what runs may take when the process is told to end.
     shutdown_s: float = 8.0
     #: How long new requests are refused with 503 before an idle process closes its sockets.
@@ -83,6 +85,7 @@ class Settings:
                 total_s=_read_seconds(environment, "INFERENCE_TOTAL_TIMEOUT_S", defaults.total_s),
             ),
             max_in_flight=_read_count(environment, "INFERENCE_MAX_IN_FLIGHT", 2048),
+            max_bodies_mib=_read_count(environment, "INFERENCE_MAX_BODIES_MIB", 512),
             shutdown_s=_read_seconds(environment, "INFERENCE_SHUTDOWN_S", 8.0),
             linger_s=_read_seconds(environment, "INFERENCE_LINGER_S", 0.0)
             if "INFERENCE_LINGER_S" in environment
