@@ -12,8 +12,9 @@ export const REFERENCE_WORDS = /** @type {Record<string, string>} */ ({
   run: "A run of a prompt",
   access_request: "A request for access",
 });
-/** Access is given and taken while a page is open: what came into view so long ago is drawn anew. */
-const FRESH_MS = 30_000;
+/** Access is given and taken while a page is open: what was drawn so long ago is drawn anew while it is in view. */
+const FRESH_MS = 25_000;
+const LOOK_EVERY_MS = 30_000;
 
 /** When each card was drawn last. @type {WeakMap<Element, number>} */
 const drawn = new WeakMap();
@@ -47,7 +48,7 @@ export function fillCards() {
   for (const box of document.querySelectorAll("main [data-card-address]")) watch(/** @type {HTMLElement} */ (box));
 }
 
-/** Somebody comes back to the page: cards on the screen say what is so now. */
+/** Cards on the screen say what is so now. */
 function lookAgain() {
   if (document.hidden) return;
   for (const box of document.querySelectorAll("main [data-card-address]")) {
@@ -58,6 +59,7 @@ function lookAgain() {
 
 document.addEventListener("visibilitychange", lookAgain);
 window.addEventListener("focus", lookAgain);
+setInterval(lookAgain, LOOK_EVERY_MS);
 
 /** @param {HTMLElement} box @param {boolean} [now] */
 async function draw(box, now = false) {

@@ -37,6 +37,8 @@ export class Thread {
     /** Rows by id of message, of what waits, and of day. @type {Map<string, {row: HTMLElement, version: number}>} */
     this.rows = new Map();
     this.fetching = false;
+    /** Whether the end is what somebody looks at, also when it moves. */
+    this.stays = true;
     for (const message of page.messages) this.messages.put(message);
     this.draw();
     this.toEnd();
@@ -47,7 +49,8 @@ export class Thread {
   #bind(closed) {
     this.jump.addEventListener("click", () => this.toEnd());
     this.scroller.addEventListener("scroll", () => {
-      if (this.atEnd) this.jump.hidden = true;
+      this.stays = this.atEnd;
+      if (this.stays) this.jump.hidden = true;
     });
     one("[data-older-link]").addEventListener("click", (event) => {
       event.preventDefault();
@@ -57,13 +60,10 @@ export class Thread {
       root: this.scroller,
       rootMargin: "400px 0px 0px",
     }).observe(one("[data-older]"));
-    // The keyboard of a phone, or a composer that grows, takes from the end.
-    let height = this.scroller.clientHeight;
-    new ResizeObserver(() => {
-      const wasAtEnd = this.scroller.scrollHeight - this.scroller.scrollTop - height < NEAR_PX;
-      height = this.scroller.clientHeight;
-      if (wasAtEnd) this.toEnd();
-    }).observe(this.scroller);
+    // The keyboard of a phone, or a composer that grows, takes from the end; a card that was drawn adds to it.
+    const resized = new ResizeObserver(() => this.stays && this.toEnd());
+    resized.observe(this.scroller);
+    resized.observe(this.list);
     // Midnight passes while nobody looks.
     document.addEventListener("visibilitychange", () => !document.hidden && this.draw(), { signal: closed });
   }

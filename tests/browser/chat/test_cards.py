@@ -48,6 +48,7 @@ def test_from_the_workbench_to_the_other_ones_open_prompt(
     hers = send_from_workbench(ada.context.new_page(), prompt, ben.email, f"see this {word}")
     expect(card(hers, word)).to_contain_text(TEXT)
     expect(card(hers, word)).to_contain_text("v1")
+    expect(card(hers, word).get_by_role("link", name="Open")).to_be_in_viewport()
     theirs = card(his, word)
     expect(theirs).to_contain_text("You may not see this")
     expect(theirs).not_to_contain_text("Keeper")
@@ -86,8 +87,9 @@ def test_a_card_without_words_is_named_where_there_is_no_room_for_it(
     ada: Person, ben: Person, conversation: str, his: ChatPage, complaints: Complaints
 ) -> None:
     complaints.expect("404")
-    send(ada, conversation, "", reference={"kind": "version", "id": str(uuid.uuid4())})
+    sent = send(ada, conversation, "", reference={"kind": "version", "id": str(uuid.uuid4())})
     expect(his.messages.last.locator("[data-card]")).to_contain_text("You may not see this, or it is gone.")
     expect(his.page.locator(f"[data-conversation='{conversation}'] [data-row-last]")).to_have_text(
         "A version of a prompt"
     )
+    ada.api.delete(f"chat/messages/{sent['id']}").raise_for_status()

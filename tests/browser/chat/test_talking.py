@@ -325,6 +325,7 @@ def test_older_messages_are_read_when_somebody_scrolls_up_and_the_place_is_kept(
         database.execute("UPDATE chat_conversation SET last_seq = %s WHERE id = %s", (row[0] + 120, conversation))
     chat = ChatPage(ada.context.new_page()).open(conversation)
     expect(chat.message("row 120 of many")).to_be_in_viewport()
+    assert chat.page.evaluate("document.documentElement.scrollHeight === innerHeight"), "only the thread scrolls"
     scroller = chat.page.locator("[data-scroll]")
 
     def is_at_the_beginning() -> bool:
