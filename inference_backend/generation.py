@@ -1,10 +1,10 @@
 """One answer: sized, given to the replicas of its model, and stopped at stop sequences."""
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 
 from inference_backend.continuation import Way
-from inference_backend.engines.protocol import EngineEvent, GenerationRequest, Stopped, TextDelta, Usage
+from inference_backend.engines.protocol import EngineEvent, GenerationRequest, Stopped, TextDelta, ToolJson, Usage
 from inference_backend.errors import EngineError
 from inference_backend.failover import Failover, Origin
 from inference_backend.fleet.model import Model
@@ -70,22 +70,24 @@ class Generation:
             async for event in events:
                 if isinstance(event, TextDelta | Usage) and event.output_tokens is not None:
                     self._output_tokens = event.output_tokens
-                if isinstance(event, TextDelta) and self._has_stops:
-                    for each in self._cut(event):
-                        yield each
-                        if isinstance(each, Stopped):
-                            # Leaving the loop closes the connection, which frees the slot of the engine.
-                            return
-                elif isinstance(event, Stopped):
-                    if held := self._matcher.flush():
-                        yield TextDelta(text=held)
-                    yield self._explain(event)
-                else:
-                    yield event
+                for each in self._passed_on(event):
+                    yield each
+                    if isinstance(each, Stopped):
+                        # Leaving the loop closes the connection, which frees the slot of the engine.
+                        return
 
     async def count_prompt(self) -> int:
         """Tokens of the prompt alone. Raises EngineError, EngineRefusedError where the engine cannot count."""
         return await self._size.count()
+
+    def _passed_on(self, event: EngineEvent) -> Iterable[EngineEvent]:
+        if isinstance(event, TextDelta):
+            return self._cut(event) if self._has_stops else (event,)
+        if isinstance(event, Stopped):
+            event = self._explain(event)
+        if isinstance(event, Stopped | ToolJson) and (held := self._matcher.flush()):
+            return (TextDelta(text=held), event)
+        return (event,)
 
     def _cut(self, delta: TextDelta) -> Iterator[EngineEvent]:
         """What of it may be seen already; Stopped where a stop sequence is complete."""

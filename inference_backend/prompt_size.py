@@ -1,6 +1,7 @@
 """How many tokens a request takes: bounds from its bytes, and the engine's own count where that is not enough."""
 
 import dataclasses
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -63,7 +64,7 @@ class PromptSize:
         if size > context * LONGEST_TOKEN_BYTES:
             # Engines take many seconds to count megabytes, only to refuse them.
             raise PromptTooLongError(tokens=size // LONGEST_TOKEN_BYTES, context=context, is_bound=True)
-        # What forced tools add to the prompt is not part of that size.
+        # What templates put around tools is not part of that size.
         if not request.tools and size + _template_tokens(request) + request.max_tokens <= context:
             return estimate
         if not self._model.capabilities.count_tokens:
@@ -104,7 +105,8 @@ def _nobody_waits() -> None:
 
 
 def _text_bytes(request: GenerationRequest) -> int:
-    return len((request.system or "").encode()) + sum(len(turn.text.encode()) for turn in request.turns)
+    texts = len((request.system or "").encode()) + sum(len(turn.text.encode()) for turn in request.turns)
+    return texts + sum(len(json.dumps(tool.schema)) + len(tool.description or "") for tool in request.tools)
 
 
 def _template_tokens(request: GenerationRequest) -> int:

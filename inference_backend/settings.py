@@ -33,6 +33,7 @@ class Settings:
     config_file: Path | None = None
     engine_kind: EngineKind = "llama_cpp"
     engine_model: str = "smollm2-135m-instruct"
+    engine_tools: Literal["auto", "forced"] | None = None
     engine_api_key: str | None = field(default=None, repr=False)
     #: What people should know about the model before they judge it; shown where it is picked.
     engine_notice: str = ""
@@ -72,6 +73,7 @@ class Settings:
             else read_engine_url(environment.get("INFERENCE_ENGINE_URL", ""), place="INFERENCE_ENGINE_URL"),
             engine_kind=_read_kind(environment.get("INFERENCE_ENGINE_KIND", "llama_cpp")),
             engine_model=environment.get("INFERENCE_ENGINE_MODEL") or "smollm2-135m-instruct",
+            engine_tools=_read_tools(environment),
             engine_api_key=environment.get("INFERENCE_ENGINE_API_KEY") or None,
             engine_notice=environment.get("INFERENCE_ENGINE_NOTICE", ""),
             redis_url=redis_url,
@@ -128,6 +130,16 @@ def _read_choice(environment: Mapping[str, str], name: str, choices: tuple[str, 
     if value not in choices:
         raise SettingsError(f"{name} must be one of {', '.join(filter(None, choices))} or empty, not {value!r}")
     return value
+
+
+def _read_tools(environment: Mapping[str, str]) -> Literal["auto", "forced"] | None:
+    match _read_choice(environment, "INFERENCE_ENGINE_TOOLS", ("", "auto", "forced")):
+        case "auto":
+            return "auto"
+        case "forced":
+            return "forced"
+        case _:
+            return None
 
 
 def _read_seconds(environment: Mapping[str, str], name: str, default: float) -> float:

@@ -1,6 +1,6 @@
 """Any server with the OpenAI chat API, as an Engine. llama_cpp.py and vllm.py say where those two differ."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -16,6 +16,7 @@ from inference_backend.engines.protocol import (
     StopReason,
     Usage,
 )
+from inference_backend.engines.tool_calls import CallReader, chat_messages, tool_fields
 from inference_backend.engines.wire import WireEngine, as_object, classify, parse_json, read_count, read_text
 from inference_backend.errors import EngineCutError, EngineFailedError, EngineProtocolError, EngineRefusedError
 
@@ -40,7 +41,7 @@ class ChatCompletionsEngine(WireEngine):
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[EngineEvent]:
         body = self._chat_body(request) | self._stream_fields()
-        reader = ToolReader(request.tools) if request.tools else TextReader()
+        reader = _reader(request)
         finish: str | None = None
         started = False
         async with aclosing(self._frames("/v1/chat/completions", body)) as frames:
@@ -52,16 +53,18 @@ class ChatCompletionsEngine(WireEngine):
                 if not started:
                     started = True
                     yield Started(input_tokens=usage.input_tokens if usage else None)
-                text, ended = _read_choice(chunk)
+                text, calls, ended = _read_choice(chunk)
                 finish = ended or finish
                 for event in reader.feed(text, usage):
                     yield event
+                for event in reader.feed_calls(calls):
+                    yield event
         if finish is None:
             raise EngineCutError("The engine ended the answer before it was complete.")
-        reason = _stop_reason(finish, is_tool=bool(request.tools))
-        for event in reader.finish():
+        reason = _stop_reason(finish)
+        for event in reader.finish(reason):
             yield event
-        yield Stopped(reason=reason)
+        yield Stopped(reason=reader.reason(reason))
 
     # --- where engines differ ---
 
@@ -86,11 +89,11 @@ class ChatCompletionsEngine(WireEngine):
     # --- the wire ---
 
     def _chat_body(self, request: GenerationRequest) -> dict[str, Any]:
-        system = request.system
-        if request.tools:
+        system, choice = request.system, request.tool_choice
+        if request.tools and choice is None:
             system = "\n\n".join(filter(None, [system, describe_tools(request.tools)]))
         messages = [{"role": "system", "content": system}] if system is not None else []
-        messages += [{"role": turn.role, "content": turn.text} for turn in request.turns]
+        messages += chat_messages(request.turns)
         body: dict[str, Any] = {
             "model": self._model,
             "messages": messages,
@@ -99,7 +102,9 @@ class ChatCompletionsEngine(WireEngine):
         for name in ("temperature", "top_p", "top_k"):
             if (value := getattr(request, name)) is not None:
                 body[name] = value
-        schema = answer_schema(request.tools) if request.tools else request.schema
+        if request.tools and choice is not None:
+            body |= tool_fields(request, choice)
+        schema = answer_schema(request.tools) if request.tools and choice is None else request.schema
         if schema is not None:
             body["response_format"] = {
                 "type": "json_schema",
@@ -121,22 +126,32 @@ def _read_chunk(payload: str) -> JsonObject:
     return chunk
 
 
-def _read_choice(chunk: JsonObject) -> tuple[str, str | None]:
-    """(text, finish reason) of one chunk."""
+def _reader(request: GenerationRequest) -> TextReader:
+    if not request.tools:
+        return TextReader()
+    return ToolReader(request.tools) if request.tool_choice is None else CallReader(request.tool_choice)
+
+
+def _read_choice(chunk: JsonObject) -> tuple[str, Sequence[object], str | None]:
+    """(text, pieces of tool calls, finish reason) of one chunk."""
     choices = chunk.get("choices")
     if not choices:
-        return "", None
+        return "", (), None
     choice = as_object(choices[0] if isinstance(choices, list) else None)
-    delta = choice.get("delta") or {}
-    text = as_object(delta).get("content") or ""
+    delta = as_object(choice.get("delta") or {})
+    text, calls = delta.get("content") or "", delta.get("tool_calls") or ()
     finish = choice.get("finish_reason")
-    if not isinstance(text, str) or not (finish is None or isinstance(finish, str)):
+    if (
+        not isinstance(text, str)
+        or not isinstance(calls, list | tuple)
+        or not (finish is None or isinstance(finish, str))
+    ):
         raise EngineProtocolError("The engine sent JSON of an unexpected shape.")
-    return text, finish
+    return text, calls, finish
 
 
-def _stop_reason(finish: str, *, is_tool: bool) -> StopReason:
+def _stop_reason(finish: str) -> StopReason:
     reason = _FINISH.get(finish)
     if reason is None:
         raise EngineFailedError("The engine gave up on the answer.")
-    return "tool" if is_tool and reason == "end" else reason
+    return reason

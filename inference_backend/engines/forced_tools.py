@@ -10,7 +10,7 @@ from typing import Any
 
 import pydantic_core
 
-from inference_backend.engines.protocol import JsonObject, TextDelta, Tool, ToolJson, Usage
+from inference_backend.engines.protocol import JsonObject, StopReason, TextDelta, Tool, ToolJson, Usage
 from inference_backend.errors import EngineOffSchemaError
 
 
@@ -44,7 +44,7 @@ def describe_tools(tools: Sequence[Tool]) -> str:
 
 
 class TextReader:
-    """Turns the text of an answer without tools into events."""
+    """Turns the text of an answer without tools into events. `feed_calls` takes what an engine says of tools itself."""
 
     def feed(self, text: str, usage: Usage | None) -> Iterator[TextDelta | ToolJson | Usage]:
         if not text:
@@ -56,11 +56,17 @@ class TextReader:
             yield TextDelta(text=text)
             yield usage
 
-    def finish(self) -> Iterator[TextDelta | ToolJson]:
+    def feed_calls(self, pieces: Sequence[object]) -> Iterator[ToolJson]:
         return iter(())
 
+    def finish(self, reason: StopReason) -> Iterator[TextDelta | ToolJson | Usage]:
+        return iter(())
 
-class ToolReader:
+    def reason(self, reason: StopReason) -> StopReason:
+        return reason
+
+
+class ToolReader(TextReader):
     """Turns the text of the answer into ToolJson events."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
@@ -76,7 +82,10 @@ class ToolReader:
         if usage:
             yield usage
 
-    def finish(self) -> Iterator[TextDelta | ToolJson]:
+    def reason(self, reason: StopReason) -> StopReason:
+        return "tool" if reason == "end" else reason
+
+    def finish(self, reason: StopReason) -> Iterator[TextDelta | ToolJson | Usage]:
         """Raises EngineOffSchemaError where the answer ended before it named a tool."""
         if self._only is not None:
             return

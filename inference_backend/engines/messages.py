@@ -18,7 +18,11 @@ from inference_backend.engines.protocol import (
     Stopped,
     StopReason,
     TextDelta,
+    ToolCall,
+    ToolChoice,
     ToolJson,
+    ToolResult,
+    Turn,
     Usage,
 )
 from inference_backend.engines.wire import WireEngine, as_object, classify, parse_json, read_count, read_text
@@ -49,7 +53,7 @@ _DELTAS = {"text_delta": "text", "input_json_delta": "partial_json"}
 
 
 class MessagesEngine(WireEngine):
-    capabilities = Capabilities(prefill=True, top_k=True, count_tokens=True)
+    capabilities = Capabilities(prefill=True, top_k=True, count_tokens=True, own_tools=True)
     health_path: ClassVar[str] = "/v1/models"
 
     async def describe(self) -> ServedModel:
@@ -64,7 +68,7 @@ class MessagesEngine(WireEngine):
         return tokens
 
     async def generate(self, request: GenerationRequest) -> AsyncGenerator[EngineEvent]:
-        reader = _EventReader(is_tool=bool(request.tools))
+        reader = _EventReader(is_forced=bool(request.tools) and request.tool_choice is None)
         async with aclosing(self._frames("/v1/messages", self._body(request))) as frames:
             async for payload in frames:
                 for event in reader.read(as_object(parse_json(payload))):
@@ -87,7 +91,7 @@ class MessagesEngine(WireEngine):
     def _prompt(self, request: GenerationRequest) -> dict[str, Any]:
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": [{"role": turn.role, "content": turn.text} for turn in request.turns],
+            "messages": [{"role": turn.role, "content": _content(turn)} for turn in request.turns],
         }
         if request.system is not None:
             body["system"] = request.system
@@ -98,17 +102,45 @@ class MessagesEngine(WireEngine):
                 {"name": tool.name, "description": tool.description or "", "input_schema": tool.schema}
                 for tool in request.tools
             ]
-            body["tool_choice"] = {"type": "any", "disable_parallel_tool_use": True}
+            body["tool_choice"] = _tool_choice(request.tool_choice)
         return body
 
 
-class _EventReader:
-    """Reads the events of one answer. Text written before a forced tool call is not part of the call: left out."""
+def _content(turn: Turn) -> str | list[dict[str, Any]]:
+    return [_block(block) for block in turn.blocks] if turn.blocks else turn.text
 
-    def __init__(self, *, is_tool: bool) -> None:
+
+def _block(block: str | ToolCall | ToolResult) -> dict[str, Any]:
+    match block:
+        case ToolCall():
+            return {"type": "tool_use", "id": block.id, "name": block.name, "input": block.arguments}
+        case ToolResult():
+            return {
+                "type": "tool_result",
+                "tool_use_id": block.call_id,
+                "content": block.text,
+                "is_error": block.is_error,
+            }
+    return {"type": "text", "text": block}
+
+
+def _tool_choice(choice: ToolChoice | None) -> dict[str, Any]:
+    if choice is None:
+        return {"type": "any", "disable_parallel_tool_use": True}
+    fields: dict[str, Any] = {"type": choice.kind}
+    if choice.name is not None:
+        fields["name"] = choice.name
+    return fields if choice.is_parallel else fields | {"disable_parallel_tool_use": True}
+
+
+class _EventReader:
+    """Reads the events of one answer. Text written before a call that is forced is not part of it: left out."""
+
+    def __init__(self, *, is_forced: bool) -> None:
         self.is_complete = False
-        self._is_tool = is_tool
+        self._is_forced = is_forced
         self._tool: str | None = None
+        self._calls = 0
         self._stop: StopReason | None = None
 
     def read(self, data: JsonObject) -> list[EngineEvent]:
@@ -118,7 +150,7 @@ class _EventReader:
                 tokens = _read_usage(as_object(data.get("message")))
                 return [Started(input_tokens=tokens.input_tokens)]
             case "content_block_start":
-                self._open(as_object(data.get("content_block")))
+                return self._open(as_object(data.get("content_block")))
             case "content_block_delta":
                 return self._read_delta(as_object(data.get("delta")))
             case "message_delta":
@@ -130,11 +162,15 @@ class _EventReader:
                 _fail(as_object(data.get("error")))
         return []
 
-    def _open(self, block: JsonObject) -> None:
-        if block.get("type") == "tool_use":
-            self._tool = read_text(block.get("name"))
-            if self._tool is None:
-                raise EngineProtocolError("The engine called a tool without a name.")
+    def _open(self, block: JsonObject) -> list[EngineEvent]:
+        if block.get("type") != "tool_use":
+            return []
+        self._tool = read_text(block.get("name"))
+        if self._tool is None:
+            raise EngineProtocolError("The engine called a tool without a name.")
+        self._calls += 1
+        # A call without arguments may have no further piece.
+        return [ToolJson(name=self._tool, json="", call=self._calls - 1)]
 
     def _read_delta(self, delta: JsonObject) -> list[EngineEvent]:
         kind = str(delta.get("type"))
@@ -146,10 +182,10 @@ class _EventReader:
         if not text:
             return []
         if kind == "text_delta":
-            return [] if self._is_tool else [TextDelta(text=text)]
+            return [] if self._is_forced else [TextDelta(text=text)]
         if self._tool is None:
             raise EngineProtocolError("The engine sent arguments of no tool.")
-        return [ToolJson(name=self._tool, json=text)]
+        return [ToolJson(name=self._tool, json=text, call=self._calls - 1)]
 
     def _read_stop(self, delta: JsonObject) -> None:
         reason = delta.get("stop_reason")

@@ -69,9 +69,28 @@ EngineEvent = Started | TextDelta | ToolJson | Usage | Stopped
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ToolCall:
+    """A call that an earlier answer made."""
+
+    id: str
+    name: str
+    arguments: JsonObject
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolResult:
+    call_id: str
+    text: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
+    """`blocks`, where the turn has calls or results and the engine knows what these are; `text` says the same."""
+
     role: Role
     text: str
+    blocks: tuple[str | ToolCall | ToolResult, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,10 +101,20 @@ class Tool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ToolChoice:
+    """`any`: at least one call. `tool`: of the one named. `none`: the tools are only there to explain earlier turns."""
+
+    kind: Literal["auto", "any", "tool", "none"]
+    name: str | None = None
+    is_parallel: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class GenerationRequest:
     """One answer to generate. Where the last turn is the assistant's, the engine continues that text.
 
-    `tools`, where given, force exactly one call of one of them. `schema` and `tools` exclude each other.
+    `tools` are called in the way that the model was taught, by `tool_choice`; where that is None, they force exactly
+    one call of one of them, by schema. `schema` excludes calls.
     """
 
     turns: tuple[Turn, ...]
@@ -96,6 +125,7 @@ class GenerationRequest:
     top_k: int | None = None
     schema: JsonObject | None = None
     tools: tuple[Tool, ...] = ()
+    tool_choice: ToolChoice | None = None
 
     @property
     def continues_assistant(self) -> bool:
@@ -104,11 +134,15 @@ class GenerationRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Capabilities:
-    """What an engine can be asked for; the service refuses the rest instead of ignoring it."""
+    """What an engine can be asked for; the service refuses the rest instead of ignoring it.
+
+    `own_tools`: its model was taught to call tools, and decides by itself whether to; else calls are forced by schema.
+    """
 
     prefill: bool
     top_k: bool
     count_tokens: bool
+    own_tools: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

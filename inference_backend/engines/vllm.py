@@ -24,6 +24,8 @@ class VllmEngine(ChatCompletionsEngine):
     async def count_tokens(self, request: GenerationRequest) -> int:
         chat = self._chat_body(request)
         body = {"model": chat["model"], "messages": chat["messages"], "add_generation_prompt": True}
+        if "tools" in chat:
+            body["tools"] = chat["tools"]
         if request.continues_assistant:
             body |= self._prefill_fields()
         answer = as_object(parse_json(await self._ask("POST", "/tokenize", body)))

@@ -3,12 +3,14 @@
 An operator's mistake is refused with the place and the reason, never corrected in silence.
 """
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
+from inference_backend.engines.protocol import Capabilities
 from inference_backend.fleet.engine_kinds import KINDS
 from inference_backend.settings import Settings, SettingsError, Timeouts, read_engine_url
 from inference_backend.tiers import TIERS, Tier
@@ -32,7 +34,8 @@ class EngineTable(Table):
     """What replicas of one kind have in common, declared one by one or found by DNS.
 
     `slots`: answers at a time. `kv_tokens`: tokens of prompt and answer that all of them may hold together.
-    `ready_in_s`: how long a start takes, shown to callers while nothing is ready.
+    `ready_in_s`: how long a start takes, shown to callers while nothing is ready. `tools`: "auto" where the server
+    calls tools as its model was taught, "forced" where calls are forced by schema; left out, what is usual of the kind.
     """
 
     engine: str
@@ -41,13 +44,21 @@ class EngineTable(Table):
     digest: Digest | None = None
     api_key_env: Name | None = None
     ready_in_s: Seconds | None = None
+    tools: Literal["auto", "forced"] | None = None
     options: dict[str, Any] = {}
 
     @model_validator(mode="after")
     def _check_engine(self) -> Self:
         if self.engine not in KINDS:
             raise ValueError(f"engine must be one of {', '.join(KINDS)}, not {self.engine!r}")
+        if self.tools == "auto" and not self.is_remote:
+            raise ValueError(f"an engine of the kind {self.engine} cannot decide by itself whether to call a tool")
         return self
+
+    @property
+    def capabilities(self) -> Capabilities:
+        usual = KINDS[self.engine].capabilities
+        return usual if self.tools is None else dataclasses.replace(usual, own_tools=self.tools == "auto")
 
     @property
     def is_remote(self) -> bool:
@@ -95,6 +106,7 @@ class DnsConfiguration(EngineTable):
             digest=self.digest,
             api_key_env=self.api_key_env,
             ready_in_s=self.ready_in_s,
+            tools=self.tools,
             options=self.options,
         ).model_copy(update={"api_key": self.api_key})
 
@@ -187,6 +199,7 @@ def single_model(settings: Settings) -> ModelConfiguration:
                     name="engine",
                     engine=settings.engine_kind,
                     url=settings.engine_url,
+                    tools=settings.engine_tools,
                 ).model_copy(update={"api_key": settings.engine_api_key}),
             ),
         )

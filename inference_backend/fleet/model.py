@@ -128,12 +128,13 @@ class Model:
     def _take(self, configuration: ModelConfiguration) -> None:
         self.configuration = configuration
         self.timeouts = configuration.timeouts_over(self._default_timeouts)
-        offered = [KINDS[table.engine].capabilities for table in configuration.engine_tables()]
+        offered = [table.capabilities for table in configuration.engine_tables()]
         # A request may go to any engine of the model, so what one of them cannot do is not offered.
         self.capabilities = Capabilities(
             prefill=all(each.prefill for each in offered),
             top_k=all(each.top_k for each in offered),
             count_tokens=all(each.count_tokens for each in offered),
+            own_tools=all(each.own_tools for each in offered),
         )
 
     async def aclose(self) -> None:

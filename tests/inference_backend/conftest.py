@@ -133,9 +133,10 @@ def impatient(engine: ScriptedEngine, **changes: object) -> Settings:
     short: dict[str, object] = {
         "INFERENCE_ENGINE_MODEL": MODEL,
         "INFERENCE_CONNECT_TIMEOUT_S": 1,
-        "INFERENCE_FIRST_TOKEN_TIMEOUT_S": 2,
-        "INFERENCE_TOKEN_GAP_TIMEOUT_S": 0.6,
-        "INFERENCE_TOTAL_TIMEOUT_S": 8,
+        # Longer than a busy machine keeps a healthy engine from its turn.
+        "INFERENCE_FIRST_TOKEN_TIMEOUT_S": 4,
+        "INFERENCE_TOKEN_GAP_TIMEOUT_S": 2,
+        "INFERENCE_TOTAL_TIMEOUT_S": 12,
     }
     return settings_for(engine.url, **(short | changes))
 

@@ -91,6 +91,15 @@ def text(piece: str) -> Send:
     return frame({"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]})
 
 
+def call(index: int, *, name: str | None = None, arguments: str = "") -> Send:
+    """A piece of a tool call; with a name, its first."""
+    function = {"arguments": arguments} if name is None else {"name": name, "arguments": arguments}
+    piece: dict[str, Any] = {"index": index, "function": function}
+    if name is not None:
+        piece |= {"id": f"call-{index}", "type": "function"}
+    return frame({"choices": [{"index": 0, "delta": {"tool_calls": [piece]}, "finish_reason": None}]})
+
+
 def finish(reason: str = "stop") -> Send:
     return frame({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
 
@@ -224,7 +233,7 @@ class ScriptedEngine:
         elif path == "/v1/chat/completions/input_tokens" and self.is_mute_when_counting:
             self._take(connection, Hang())
         elif path == "/v1/chat/completions/input_tokens":
-            words = sum(len(message["content"].split()) for message in body["messages"])
+            words = sum(len((message["content"] or "").split()) for message in body["messages"])
             _send_whole(connection, 200, {"input_tokens": words})
         else:
             self._complete(connection, body)

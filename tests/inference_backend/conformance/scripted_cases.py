@@ -19,6 +19,7 @@ from tests.inference_backend.scripted_engine import (
     Step,
     Vanish,
     byte_by_byte,
+    call,
     finish,
     frame,
     text,
@@ -53,6 +54,27 @@ SCRIPTS: Mapping[str, list[Step]] = {
     "continued": words_of(" of Paris"),
     "weather": [text('{"city"'), text(': "Paris"}'), finish(), usage(9, 6), DONE, End()],
     "either": [text('{"name": "get_weather", "arguments": {"city": "Paris"}}'), finish(), usage(9, 6), DONE, End()],
+    "own_call": [
+        text("Let me look."),
+        call(0, name="get_weather"),
+        call(0, arguments='{"city"'),
+        call(0, arguments=': "Paris"}'),
+        finish("tool_calls"),
+        usage(9, 6),
+        DONE,
+        End(),
+    ],
+    "two_calls": [
+        call(0, name="get_weather", arguments='{"city": "Paris"}'),
+        call(1, name="get_time", arguments="{}"),
+        finish("tool_calls"),
+        usage(9, 8),
+        DONE,
+        End(),
+    ],
+    "bare_call": [call(0, name="get_time"), finish("tool_calls"), usage(9, 2), DONE, End()],
+    "named_call": [call(0, name="get_weather", arguments='{"city": "Paris"}'), finish(), usage(9, 6), DONE, End()],
+    "cut_call": [call(0, name="get_weather", arguments='{"city": "Pa'), finish("length"), usage(9, 6), DONE, End()],
     "person": [text('{"name": "Ada", '), text('"age": 36}'), finish(), usage(9, 8), DONE, End()],
     "zero_usage": [text("counted"), finish(), usage(0, 0), DONE, End()],
     "no_usage": [text("one"), text(" two"), finish(), DONE, End()],
@@ -180,6 +202,61 @@ def prompts() -> list[Case]:
             expected={"input_tokens": 4, "calls": 1, "has_request_id": True},
         ),
     ]
+
+
+def own_tools() -> list[Case]:
+    """Of a model that decides by itself whether to call one."""
+    weather = {"type": "tool_use", "name": "get_weather", "input": {"city": "Paris"}, "has_id": True}
+    time = {"type": "tool_use", "name": "get_time", "input": {}, "has_id": True}
+    spoken = {"type": "text", "text": "Let me look."}
+    both: Json = {"tools": [TIME, WEATHER]}
+    free: Json = both | {"tool_choice": {"type": "auto"}}
+    single: Json = both | {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}
+    some: Json = both | {"tool_choice": {"type": "any"}}
+    named: Json = both | {"tool_choice": {"type": "tool", "name": "get_weather"}}
+    block = EVENTS[1:4]
+    return [
+        *_plain("words and a call", ask("own_call", **both), _called([spoken, weather], 6))[:2],
+        *_plain("two calls", ask("two_calls", **free), _called([weather, time], 8))[:2],
+        *_plain("one call of two", ask("two_calls", **single), _called([weather], 8))[:2],
+        *_plain("call without arguments", ask("bare_call", **free), _called([time], 2))[:2],
+        *_plain("no call", ask("hello", **free), _counted(said("Hello there friend"), 5, 3)),
+        *_plain("some call", ask("named_call", **some), _called([weather], 6)),
+        *_plain("named call", ask("named_call", **named), _called([weather], 6)),
+        Case(
+            name="words and a call, event by event",
+            call="raw_stream",
+            params=ask("own_call", **both),
+            expected={
+                "events": [EVENTS[0], *block, *block, *EVENTS[4:]],
+                "json": '{"city": "Paris"}',
+                "text": "Let me look.",
+                "stop_reason": "tool_use",
+            },
+        ),
+        Case(
+            name="a call without arguments, event by event",
+            call="raw_stream",
+            params=ask("bare_call", **both),
+            expected={"events": [*EVENTS[:2], *EVENTS[3:]], "json": "", "stop_reason": "tool_use"},
+        ),
+        Case(
+            name="a call that was cut off",
+            call="create",
+            params=ask("cut_call", **both),
+            expected=_counted(said("", "model_context_window_exceeded") | {"content": [weather | {"input": {}}]}, 9, 6),
+        ),
+        Case(
+            name="told to call, and did not",
+            call="raw_stream",
+            params=ask("hello", **some),
+            expected={"text": "Hello there friend", "stop_reason": None},
+        ),
+    ]
+
+
+def _called(content: list[Json], output_tokens: int) -> Json:
+    return _counted(said("", "tool_use") | {"content": content}, 9, output_tokens)
 
 
 def tools() -> list[Case]:

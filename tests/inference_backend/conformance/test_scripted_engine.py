@@ -46,6 +46,22 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     engine.stop()
 
 
+@pytest.fixture(scope="module")
+def service_with_tools() -> Iterator[str]:
+    engine = ScriptedEngine(scripts=scripted_cases.SCRIPTS)
+    engine.start()
+    with running_backend(impatient(engine, INFERENCE_ENGINE_TOOLS="auto")) as address:
+        yield address
+    engine.stop()
+
+
+def test_every_sdk_gets_the_calls_of_a_model_that_decides_by_itself(service_with_tools: str) -> None:
+    cases = scripted_cases.own_tools()
+    seen = outcomes_of_all(cases, base_url=service_with_tools, key=SERVICE_KEY, parallel=PARALLEL)
+    assert departures(cases, seen) == []
+    assert disagreements(cases, seen) == []
+
+
 def write_key(path: Path, key: str, rest: str) -> None:
     path.write_text(f"{hashlib.sha256(key.encode()).hexdigest()} {rest}\n", encoding="utf-8")
 
