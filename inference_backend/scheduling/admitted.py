@@ -27,6 +27,10 @@ class AdmittedRates:
         """One was admitted at the time last advanced to."""
         self._rates[tier] += 1 / MEMORY_S
 
+    @property
+    def total(self) -> float:
+        return sum(self._rates.values())
+
     def above(self, tier: Tier) -> float:
         """Of the tiers served before this one."""
         if tier == "internal":

@@ -265,7 +265,12 @@ class BatchScheduler(Generic[Item]):
             oldest = self._queue.oldest_arrival()
             return now if oldest is None else oldest + self._energy_window_s
         return self._pace.batch_at(
-            now, items=len(self._entries), idle=idle, healthy=self._workers.healthy, next_free=self._next_free(now)
+            now,
+            items=len(self._entries),
+            rate=self._admitted.total,
+            idle=idle,
+            healthy=self._workers.healthy,
+            next_free=self._next_free(now),
         )
 
     def _next_free(self, now: float) -> float:
