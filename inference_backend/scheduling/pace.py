@@ -9,7 +9,7 @@ CLOSEST = 0.9
 LARGEST_LEAD = 0.3
 LONGEST_HOLE = 0.5
 # Of the workers: up to how many items, waiting and in calls, are sent one by one. While single calls at the present
-# rate would leave a quarter of the workers idle, a crowd is let through; else they would take all workers, and who comes
+# rate would leave a quarter of the workers idle, a crowd is let through; else they would take all, and whoever comes
 # later would wait until one is back.
 QUIET_LOAD = 0.75
 SINGLES_WHEN_QUIET = 1.2
