@@ -196,7 +196,7 @@ def test_the_inbox_says_what_happened_until_it_was_read(
 
 
 def test_every_kind_of_notice_has_words(friend: User, owner: User, prompt: Prompt) -> None:
-    kinds = ("shared", "role_changed", "access_requested", "access_granted", "access_declined")
+    kinds: tuple[str, ...] = ("shared", "role_changed", "access_requested", "access_granted", "access_declined")
     kinds += ("ownership_offered", "ownership_accepted", "ownership_declined", "mention", "reply", "comment")
     told = [
         Notification.objects.create(account=friend, prompt=prompt, actor=owner, kind=kind, subject=uuid.uuid4())

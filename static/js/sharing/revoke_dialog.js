@@ -56,6 +56,8 @@ export class RevokeDialog {
     try {
       const answer = await this.asked.act();
       this.over = true;
+      // An address that was shown once may be the one that just ended.
+      for (const shown of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-new-link]"))) shown.hidden = true;
       one("[data-revoke-title]", this.dialog).textContent = this.asked.after;
       this.#paint();
       const moment = answer?.revoked_at ? new Date(answer.revoked_at) : new Date();
