@@ -25,6 +25,9 @@ from core.ids import new_id
 from playground.bodies import chains, codec, objects, placement
 from playground.models import Body, Prompt, object_key
 
+#: The code of a Conflict: a text was swept before a version named it.
+TEXT_GONE = "text_gone"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
@@ -159,7 +162,7 @@ def link(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> None:
     if Body.objects.filter(prompt_id=prompt_id, sha256__in=wanted).count() != len(wanted):
         raise Conflict(
             "A text of this version waited too long and was removed.",
-            code="text_gone",
+            code=TEXT_GONE,
             kept="Nothing was saved; what is in your page is still there.",
             next_step="Upload that text again, then save.",
         )

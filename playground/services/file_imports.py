@@ -21,11 +21,10 @@ from django.utils import timezone
 from accounts.models import User
 from core import effects, idempotency
 from core.errors import Conflict, RateLimited, TooLarge
-from playground.bodies import objects, parts
+from playground.bodies import objects
 from playground.models import MAX_IMPORT_BYTES, MAX_JSON_IMPORT_BYTES, FileImport, Prompt
-from playground.services import library
-from playground.services.addresses import Addresses, addresses_of, is_there, join_parts
-from playground.services.uploads import OPEN_FOR, hash_of, hashes_of_parts
+from playground.services import library, staging
+from playground.services.addresses import Addresses, addresses_of
 
 MAX_OPEN = 5
 #: A worker says that it lives with every text it has stored; one text takes seconds.
@@ -37,8 +36,14 @@ LEFTOVERS_FOR = dt.timedelta(minutes=10)
 ROWS_A_TURN = 100
 _PIECE = 1024 * 1024
 
-#: By name, because the task's module imports this package. In Redis a greater number is served later.
-RUN_IMPORT = signature("playground.tasks.run_import", options={"priority": 9})
+#: The task by name, because its module imports this package. In Redis a greater number is served later.
+TAKING_IN = staging.Taking(
+    status=FileImport.Status.QUEUED,
+    moved_at="seen_at",
+    task=signature("playground.tasks.run_import", options={"priority": 9}),
+    noun="import",
+    verb="start",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +72,8 @@ def announce_import(
     limit = MAX_JSON_IMPORT_BYTES if file_format == FileImport.Format.JSON else MAX_IMPORT_BYTES
     if size > limit:
         raise TooLarge(f"A file to import may have {limit:,} bytes.", code="file_too_large", field="size")
-    row = _row(account, size, hash_of("sha256", sha256), file_format, into)
-    row.part_hashes = hashes_of_parts(size, part_sha256) if part_sha256 is not None else None
+    row = _row(account, size, staging.hash_of("sha256", sha256), file_format, into)
+    row.part_hashes = staging.hashes_of_parts(size, part_sha256)
     made = _once(row, idempotency_key)
     waits = made.takes_bytes(timezone.now())
     return AnnouncedImport(file_import=made, addresses=addresses_of(made) if waits else None)
@@ -152,10 +157,10 @@ def _find_or_insert(row: FileImport) -> tuple[FileImport, uuid.UUID]:
             retry_after_s=60,
         )
     row.created_at = row.seen_at = now
-    row.expires_at = now + OPEN_FOR
+    row.expires_at = now + staging.OPEN_FOR
     row.save(force_insert=True)
     if row.status == FileImport.Status.QUEUED:
-        effects.enqueue(RUN_IMPORT, str(row.pk))
+        effects.enqueue(TAKING_IN.task, str(row.pk))
     return row, row.pk
 
 
@@ -164,19 +169,7 @@ def start_import(*, file_import: FileImport) -> FileImport:
 
     Raises Conflict if they are not there, StorageUnavailable.
     """
-    if file_import.status == FileImport.Status.PENDING and (is_there(file_import) or join_parts(file_import)):
-        with transaction.atomic():
-            waiting = FileImport.objects.filter(pk=file_import.pk, status=FileImport.Status.PENDING)
-            if waiting.update(status=FileImport.Status.QUEUED, seen_at=timezone.now()):
-                effects.enqueue(RUN_IMPORT, str(file_import.pk))
-    file_import.refresh_from_db()
-    if file_import.status == FileImport.Status.PENDING:
-        raise Conflict(
-            "The bytes of this file have not arrived.",
-            code="not_uploaded",
-            kept="The import still takes them until its address expires.",
-            next_step="PUT them to the address with the headers given, then start it.",
-        )
+    staging.take(file_import, TAKING_IN)
     return file_import
 
 
@@ -205,18 +198,11 @@ def end(file_import: FileImport, code: str, message: str, **conditions: Any) -> 
         row.status, row.claim, row.ended_at = FileImport.Status.FAILED, None, timezone.now()
         row.error_code, row.error_message = code, message[:1000]
         row.save(update_fields=["status", "claim", "ended_at", "error_code", "error_message"])
-        drop_file(row)
+        staging.drop(row)
     # While a worker stores texts into it, its prompt cannot go: the worker does that, or the sweep after its death.
     if not was_running or conditions.get("claim"):
         discard(row)
     return True
-
-
-def drop_file(file_import: FileImport) -> None:
-    """After the commit. What is put there later (an address lives for minutes) is swept."""
-    effects.after_commit(objects.delete, file_import.staging_key)
-    if file_import.multipart_id:
-        effects.after_commit(parts.abort, file_import.staging_key, file_import.multipart_id)
 
 
 def discard(file_import: FileImport) -> None:
@@ -243,7 +229,8 @@ def look_after(*, now: dt.datetime | None = None) -> int:
     silent = FileImport.objects.filter(
         status__in=[FileImport.Status.QUEUED, FileImport.Status.RUNNING], seen_at__lt=now - RESEND_AFTER
     )
-    return sum(_resend(pk, now) for pk in list(silent.values_list("pk", flat=True)[:ROWS_A_TURN]))
+    waiting = list(silent.values_list("pk", flat=True)[:ROWS_A_TURN])
+    return sum(staging.take_again(silent, pk, TAKING_IN, now=now, claim=None) for pk in waiting)
 
 
 def _discard_leftovers(now: dt.datetime) -> None:
@@ -252,16 +239,3 @@ def _discard_leftovers(now: dt.datetime) -> None:
     left = Q(prompt__importing=True) | Q(into__isnull=False, ended_at__gt=now - LEFTOVERS_FOR)
     for row in failed.filter(left)[:ROWS_A_TURN]:
         discard(row)
-
-
-def _resend(pk: uuid.UUID, now: dt.datetime) -> bool:
-    with transaction.atomic():
-        silent = FileImport.objects.filter(
-            pk=pk,
-            status__in=[FileImport.Status.QUEUED, FileImport.Status.RUNNING],
-            seen_at__lt=now - RESEND_AFTER,
-        )
-        sent = bool(silent.update(status=FileImport.Status.QUEUED, claim=None, seen_at=timezone.now()))
-        if sent:
-            effects.enqueue(RUN_IMPORT, str(pk))
-        return sent

@@ -22,7 +22,7 @@ from playground.bodies import objects
 from playground.interchange.archive import Archive, InlineTexts, Texts
 from playground.interchange.manifest import Manifest, check, is_manifest
 from playground.models import FileImport, Prompt, Version
-from playground.services import file_imports
+from playground.services import file_imports, staging
 from playground.services.imports import Checked, check_file, fill, hidden_prompt
 from playground.services.packing import Busy
 
@@ -80,7 +80,7 @@ class Claimed:
             versions_made=len(made),
             ended_at=timezone.now(),
         )
-        file_imports.drop_file(self.row)
+        staging.drop(self.row)
 
 
 def _run(work: Claimed) -> None:

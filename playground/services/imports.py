@@ -150,6 +150,13 @@ def fill(
     goes on with the texts that are missing. Raises StorageUnavailable, Conflict, and what `seal` and `stored` raise.
     """
     _store_texts(prompt, file, stored)
+    try:
+        return _insert(actor, prompt, file, seal)
+    except Conflict as error:
+        if error.code != store.TEXT_GONE:
+            raise
+    # Another import of the same texts was broken off meanwhile, and the sweep took them for leftovers.
+    _store_texts(prompt, file, stored)
     return _insert(actor, prompt, file, seal)
 
 

@@ -19,6 +19,7 @@ from inference_client.models import Run
 from playground.bodies import objects, parts
 from playground.freezing import references
 from playground.models import KEPT_IN_TRASH, Body, ErasedObjects, Prompt, Version, VersionRun
+from playground.services.uploads import UNREFERENCED_FOR
 
 log = logging.getLogger("playground.library")
 
@@ -26,6 +27,8 @@ log = logging.getLogger("playground.library")
 ERASE_OBJECTS = signature("playground.tasks.erase_objects", options={"priority": 6})
 #: Everything a prompt has in the store is under its id in one of these folders.
 OBJECT_FOLDERS = ("bodies", "read", "staging")
+#: How long texts of a broken-off import stay: longer than any save is on its way.
+LOOSE_FOR = dt.timedelta(minutes=15)
 #: A save that was on its way when its prompt was erased may still store objects that no row will ever name.
 LATE_OBJECTS = dt.timedelta(hours=1)
 #: References among these are checked at the commit, so their order does not matter. Tables of other apps go with the
@@ -103,13 +106,17 @@ def erase(*, prompt_id: uuid.UUID, trashed_before: dt.datetime) -> bool:
 
 
 def release_unnamed(*, prompt_id: uuid.UUID, since: dt.datetime) -> None:
-    """Leave to the sweep what a broken-off import has stored since then: texts that no version names."""
+    """Leave to the next sweep what a broken-off import has stored since then: texts that no version names.
+
+    Not at once: a save may be between storing its texts, which found one of these there, and naming them.
+    """
     named = set[str]()
     for spec in Version.objects.filter(prompt_id=prompt_id).values_list("spec", flat=True).iterator(chunk_size=500):
         named.update(references(json.loads(spec)))
     recent = Body.objects.filter(prompt_id=prompt_id, unreferenced_since=None, created_at__gte=since)
     loose = [pk for pk, sha256 in recent.values_list("pk", "sha256") if bytes(sha256).hex() not in named]
-    Body.objects.filter(pk__in=loose, unreferenced_since=None).update(unreferenced_since=timezone.now())
+    due = timezone.now() - UNREFERENCED_FOR + LOOSE_FOR
+    Body.objects.filter(pk__in=loose, unreferenced_since=None).update(unreferenced_since=due)
 
 
 def _delete_runs(prompt: Prompt) -> None:

@@ -19,7 +19,8 @@ from django.utils import timezone
 from core import effects
 from playground.bodies import objects, parts
 from playground.models import Body, FileImport, Upload, Version, object_key
-from playground.services.uploads import PACK_UPLOAD, UNREFERENCED_FOR
+from playground.services import staging
+from playground.services.uploads import PACKING, UNREFERENCED_FOR
 
 log = logging.getLogger("playground.sweeps")
 
@@ -32,6 +33,8 @@ ROWS_FOR = UNREFERENCED_FOR + dt.timedelta(days=1)
 #: A save puts its objects seconds before its rows.
 UNNAMED_FOR = dt.timedelta(days=1)
 ROWS_A_TURN = 200
+#: An import that is broken off may leave thousands; removing one takes milliseconds.
+TEXTS_A_TURN = 2000
 OBJECTS_A_TURN = 5000
 PAGE = 1000
 
@@ -56,9 +59,7 @@ def _expire(pk: uuid.UUID, now: dt.datetime) -> bool:
         upload.error_code = "expired" if upload.status == Upload.Status.PENDING else "gave_up"
         upload.status, upload.completed_at = Upload.Status.FAILED, now
         upload.save(update_fields=["status", "error_code", "completed_at"])
-        effects.after_commit(objects.delete, upload.staging_key)
-        if upload.multipart_id:
-            effects.after_commit(parts.abort, upload.staging_key, upload.multipart_id)
+        staging.drop(upload)
         return True
 
 
@@ -66,23 +67,18 @@ def resend_processing(*, now: dt.datetime | None = None) -> int:
     """Ask again for the packing of uploads whose task was lost or gave up. Answers how many."""
     now = now or timezone.now()
     stuck = Upload.objects.filter(status=Upload.Status.PROCESSING, processing_at__lt=now - RESEND_AFTER)
-    return sum(_resend(pk, now) for pk in stuck.values_list("pk", flat=True)[:ROWS_A_TURN])
-
-
-def _resend(pk: uuid.UUID, now: dt.datetime) -> bool:
-    with transaction.atomic():
-        stuck = Upload.objects.filter(pk=pk, status=Upload.Status.PROCESSING, processing_at__lt=now - RESEND_AFTER)
-        sent = bool(stuck.update(processing_at=now))
-        if sent:
-            effects.enqueue(PACK_UPLOAD, str(pk))
-        return sent
+    waiting = list(stuck.values_list("pk", flat=True)[:ROWS_A_TURN])
+    return sum(staging.take_again(stuck, pk, PACKING, now=now) for pk in waiting)
 
 
 def sweep_bodies(*, now: dt.datetime | None = None) -> int:
-    """Remove texts that were uploaded and never became part of a version. Answers how many."""
+    """Remove texts that never became part of a version, or were broken off with their import. Answers how many.
+
+    Newest first among those of one moment, since a text cannot go before the deltas that were made of it.
+    """
     before = (now or timezone.now()) - UNREFERENCED_FOR
-    old = Body.objects.filter(unreferenced_since__lt=before).order_by("unreferenced_since")
-    return sum(_sweep_body(pk, before) for pk in old.values_list("pk", flat=True)[:ROWS_A_TURN])
+    old = Body.objects.filter(unreferenced_since__lt=before).order_by("unreferenced_since", "-pk")
+    return sum(_sweep_body(pk, before) for pk in list(old.values_list("pk", flat=True)[:TEXTS_A_TURN]))
 
 
 def _sweep_body(pk: uuid.UUID, before: dt.datetime) -> bool:

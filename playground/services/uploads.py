@@ -14,22 +14,26 @@ from django.db.models import Exists, OuterRef, Sum
 from django.utils import timezone
 
 from accounts.models import User
-from core import effects, idempotency
+from core import idempotency
 from core.errors import Conflict, InvalidInput, RateLimited, TooLarge
-from playground.bodies import objects, parts
 from playground.models import MAX_UPLOAD_BYTES, Body, Prompt, Upload
-from playground.services.addresses import Addresses, addresses_of, is_there, join_parts
+from playground.services import staging
+from playground.services.addresses import Addresses, addresses_of
 
-#: How long after its announcement addresses are given. Cuts and reloads of the page may lie between.
-OPEN_FOR = dt.timedelta(hours=2)
 MAX_OPEN = 20
 #: Of one account: bytes of uploads that are open, or complete and not part of a version yet.
 MAX_WAITING_BYTES = 1024 * 1024 * 1024
 #: How long a text waits for a version to name it.
 UNREFERENCED_FOR = dt.timedelta(days=7)
 
-#: By name, because the task's module imports this package. In Redis a greater number is served later.
-PACK_UPLOAD = signature("playground.tasks.pack_upload", options={"priority": 6})
+#: The task by name, because its module imports this package. In Redis a greater number is served later.
+PACKING = staging.Taking(
+    status=Upload.Status.PROCESSING,
+    moved_at="processing_at",
+    task=signature("playground.tasks.pack_upload", options={"priority": 6}),
+    noun="upload",
+    verb="complete",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,9 +70,9 @@ def start_upload(
         prompt=prompt,
         account=account,
         size=size,
-        sha256=hash_of("sha256", sha256),
-        near=hash_of("near", near) if near else None,
-        part_hashes=hashes_of_parts(size, part_sha256) if part_sha256 is not None else None,
+        sha256=staging.hash_of("sha256", sha256),
+        near=staging.hash_of("near", near) if near else None,
+        part_hashes=staging.hashes_of_parts(size, part_sha256),
         staging_key=f"staging/{prompt.pk}/{secrets.token_urlsafe(24)}",
     )
     made = idempotency.once(
@@ -93,26 +97,9 @@ def _find_or_insert(upload: Upload) -> tuple[Upload, uuid.UUID]:
         if (earlier := same.order_by("created_at").last()) is not None:
             return earlier, earlier.pk
     _refuse_too_many(upload.account, upload.size)
-    upload.created_at, upload.expires_at = now, now + OPEN_FOR
+    upload.created_at, upload.expires_at = now, now + staging.OPEN_FOR
     upload.save(force_insert=True)
     return upload, upload.pk
-
-
-def hash_of(field: str, written: str) -> bytes:
-    """The bytes of a SHA-256 in hex. Raises InvalidInput."""
-    if len(written) != 64 or set(written) - set("0123456789abcdef"):
-        raise InvalidInput("A SHA-256 is written as 64 hex digits in lower case.", field=field)
-    return bytes.fromhex(written)
-
-
-def hashes_of_parts(size: int, written: Sequence[str]) -> bytes:
-    """The hashes of all parts of `size` bytes, one behind the other. Raises InvalidInput."""
-    if len(written) != parts.count(size) or not written:
-        raise InvalidInput(
-            f"{size:,} bytes are {parts.count(size)} parts of {parts.PART_BYTES:,}, not {len(written)}.",
-            field="part_sha256",
-        )
-    return b"".join(hash_of("part_sha256", each) for each in written)
 
 
 def _refuse_too_many(account: User, size: int) -> None:
@@ -148,22 +135,7 @@ def complete_upload(*, upload: Upload) -> Upload:
 
     Raises Conflict if they are not there, StorageUnavailable; the upload then awaits them as before.
     """
-    if upload.status != Upload.Status.PENDING:
-        return upload
-    if is_there(upload) or join_parts(upload):
-        with transaction.atomic():
-            waiting = Upload.objects.filter(pk=upload.pk, status=Upload.Status.PENDING)
-            if waiting.update(status=Upload.Status.PROCESSING, processing_at=timezone.now()):
-                effects.enqueue(PACK_UPLOAD, str(upload.pk))
-    upload.refresh_from_db()
-    # A twin of this call may have been so much faster that the bytes are packed and no longer staged.
-    if upload.status == Upload.Status.PENDING:
-        raise Conflict(
-            "The bytes of this upload have not arrived.",
-            code="not_uploaded",
-            kept="The upload still takes them until its address expires.",
-            next_step="PUT them to the address with the headers given, then complete it.",
-        )
+    staging.take(upload, PACKING)
     return upload
 
 
@@ -188,9 +160,7 @@ def cancel_upload(*, upload: Upload) -> None:
         mine.status, mine.error_code = Upload.Status.FAILED, "cancelled"
         mine.body_sha256, mine.completed_at = None, timezone.now()
         mine.save(update_fields=["status", "error_code", "body_sha256", "completed_at"])
-        effects.after_commit(objects.delete, mine.staging_key)
-        if mine.multipart_id:
-            effects.after_commit(parts.abort, mine.staging_key, mine.multipart_id)
+        staging.drop(mine)
 
 
 def _give_up_text(upload: Upload) -> None:

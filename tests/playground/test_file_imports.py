@@ -18,7 +18,7 @@ from accounts.models import User
 from core.errors import StorageUnavailable
 from playground.bodies import objects
 from playground.models import Body, FileImport, Prompt, Version
-from playground.services import file_imports, import_work, sweeping
+from playground.services import file_imports, import_work, library, sweeping
 from tests.playground.importing_files import IMPORTS, announce_file, history, send_file, state_of
 from tests.playground.uploading import keys, noise, put, sha256, store_down
 
@@ -269,19 +269,44 @@ def test_cancelled_while_it_runs_it_stops_and_leaves_nothing(
     assert not Body.objects.exists()
 
 
-def test_cancelled_on_its_way_into_a_prompt_its_texts_are_left_to_the_sweep(
+def test_cancelled_on_its_way_into_a_prompt_its_texts_go_with_the_next_sweep(
+    owner_api: APIClient,
+    prompt: Prompt,
+    save: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    save(text="mine")
+    mine = Body.objects.count()
+    queued = send_file(owner_api, FILE, prompt=str(prompt.pk))
+    _cancel_at(monkeypatch, owner_api, queued, 30)
+    work(queued)
+    assert (Version.objects.count(), Body.objects.count()) == (1, mine + 30)
+    assert sweeping.sweep_bodies() == 0
+    with django_capture_on_commit_callbacks(execute=True):
+        assert sweeping.sweep_bodies(now=timezone.now() + library.LOOSE_FOR) == 30
+    assert len(keys(f"bodies/{prompt.pk}")) == Body.objects.count() == mine
+    kept = owner_api.get(f"{PROMPTS}/{prompt.pk}/versions/1/texts/1").content
+    assert kept == b"mine"
+
+
+def test_texts_that_another_import_left_and_the_sweep_took_are_stored_again(
     owner_api: APIClient, prompt: Prompt, save: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save(text="mine")
     queued = send_file(owner_api, FILE, prompt=str(prompt.pk))
-    _cancel_at(monkeypatch, owner_api, queued, 30)
+    swept: list[int] = []
+
+    def lose_all(self: import_work.Claimed, versions: int) -> None:
+        if versions == VERSIONS and not swept:
+            library.release_unnamed(prompt_id=prompt.pk, since=self.row.created_at)
+            swept.append(sweeping.sweep_bodies(now=timezone.now() + library.LOOSE_FOR))
+
+    monkeypatch.setattr(import_work.Claimed, "stored", lose_all)
     work(queued)
-    assert Version.objects.count() == 1
-    loose = Body.objects.filter(unreferenced_since__isnull=False).count()
-    assert loose == 30
-    sweeping.sweep_bodies(now=timezone.now() + timedelta(days=8))
-    kept = owner_api.get(f"{PROMPTS}/{prompt.pk}/versions/1/texts/1").content
-    assert kept == b"mine"
+    assert swept[0] > 0
+    assert (state_of(owner_api, queued)["status"], Version.objects.count()) == ("done", VERSIONS + 1)
+    assert not Body.objects.filter(unreferenced_since__isnull=False).exists()
 
 
 def test_what_is_done_cannot_be_cancelled(owner_api: APIClient) -> None:

@@ -220,7 +220,7 @@ def test_a_broker_that_is_down_does_not_lose_a_completed_upload(
         raise ConnectionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(uploads.PACK_UPLOAD, "apply_async", refuse)
+        patch.setattr(uploads.PACKING.task, "apply_async", refuse)
         assert complete(owner_api, started).status_code == 202
     assert sweeping.resend_processing(now=timezone.now() + timedelta(minutes=4)) == 1
     then_it_works(owner_api, prompt, started)
