@@ -67,6 +67,7 @@ def workbench(request: HttpRequest, prompt_id: uuid.UUID, number: int | None = N
         "spec": version and freezing.thaw_small(version, most=INLINE_BYTES),
         "branch": _branch_of(version, request.GET.get("branch", "")),
         "canChange": request.user.has_perm(access.CHANGE, prompt),
+        "can": access.abilities(request.user, prompt),
     }
     number = version.number if version else 0
     tree = tree_around(prompt, number, person=access.signed_in(request.user))
@@ -75,6 +76,7 @@ def workbench(request: HttpRequest, prompt_id: uuid.UUID, number: int | None = N
         "prompt": prompt,
         "version": version,
         "page": page,
+        "can": page["can"],
         "history": {"promptId": str(prompt.pk), "number": number, "tree": tree, "isPart": is_part(tree)},
     }
     return render(request, "playground/workbench.html", context)

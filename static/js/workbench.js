@@ -1,11 +1,12 @@
 /* One prompt open for writing: its text, what is saved of it, and the run beside it. */
-import { versionPage } from "./addresses.js";
+import { sendPage, versionPage } from "./addresses.js";
 import { ApiError, create, newKey } from "./api.js";
 import { CodeDialog } from "./code_dialog.js";
 import { afterQuiet, one } from "./dom.js";
 import { DraftKeeper } from "./draft_keeper.js";
 import { HistoryDesk } from "./history_desk.js";
 import { home } from "./large/text_home.js";
+import { NoDrafts } from "./no_drafts.js";
 import { Output } from "./output.js";
 import { showPane } from "./panes.js";
 import { queuedRun } from "./run_stream.js";
@@ -36,21 +37,28 @@ export class Workbench {
     this.busy = false;
     this.form = new SpecForm(root, afterQuiet(() => this.#changed(), QUIET_MS));
     const place = { branch: page.branch ?? "", number: page.version?.number ?? 0 };
-    this.drafts = new DraftKeeper(page.prompt.id, place, {
+    this.drafts = page.canChange ? this.#keeper(place) : new NoDrafts();
+    this.desk = new HistoryDesk(one("[data-history]", root, HTMLElement), pane, page.canChange);
+    this.output = new Output(one("[data-output]", root, HTMLElement), () => this.#paintRun());
+    const editor = { current: () => this.form.refresh(), send: (/** @type {Watch} */ watch) => this.form.send(watch) };
+    this.saveForm = new SaveForm(page.prompt.id, editor, (message) => this.save(message), (error) => this.#placeError(error));
+    this.code = new CodeDialog();
+    /** Called when another version is open. */
+    this.onVersion = () => {};
+    // One key for one wish to save or run, so that trying again after a cut connection makes nothing twice.
+    this.saveKey = newKey();
+    this.runKey = newKey();
+  }
+
+  /** @param {{branch: string, number: number}} place */
+  #keeper(place) {
+    return new DraftKeeper(this.promptId, place, {
       current: () => this.#draft(),
       settle: () => this.#changed(),
       load: (draft) => this.#loadDraft(draft),
       isUnsent: () => this.form.isUnsent,
       send: () => this.form.send(),
     });
-    this.desk = new HistoryDesk(one("[data-history]", root, HTMLElement), pane, page.canChange);
-    this.output = new Output(one("[data-output]", root, HTMLElement), () => this.#paintRun());
-    const editor = { current: () => this.form.refresh(), send: (/** @type {Watch} */ watch) => this.form.send(watch) };
-    this.saveForm = new SaveForm(page.prompt.id, editor, (message) => this.save(message), (error) => this.#placeError(error));
-    this.code = new CodeDialog();
-    // One key for one wish to save or run, so that trying again after a cut connection makes nothing twice.
-    this.saveKey = newKey();
-    this.runKey = newKey();
   }
 
   async start() {
@@ -98,6 +106,9 @@ export class Workbench {
     state.dataset.state = this.isDirty ? "dirty" : "clean";
     if (state.textContent !== words) state.textContent = words;
     one("[data-version-chip]").textContent = this.version ? `v${this.version.number}` : "new";
+    const send = one("[data-send-version]", document, HTMLAnchorElement);
+    send.hidden = !this.version;
+    if (this.version) send.href = sendPage("version", this.version.id);
   }
 
   #paintRun() {
@@ -138,6 +149,7 @@ export class Workbench {
     this.saved = home.settled(spec);
     home.open(this.promptId, answer.number, this.saved);
     this.form.settle();
+    this.onVersion();
     history.replaceState(null, "", versionPage(this.promptId, answer.number));
     void this.drafts.saved({ branch: answer.branch, number: answer.number });
     this.#changed();

@@ -21,3 +21,26 @@ export function marked(text, words) {
   }
   return [...parts, text.slice(from)];
 }
+
+/**
+ * A stretch of a row, with its passages marked.
+ * @param {string} text
+ * @param {import("./row_view.js").Mark[]} marks in the whole row
+ * @param {number} from where in the row the stretch begins
+ * @param {(part: string) => (string | HTMLElement)[]} draw
+ * @returns {(string | HTMLElement)[]}
+ */
+export function withPassages(text, marks, from, draw) {
+  if (marks.length === 0) return draw(text);
+  const parts = [];
+  let done = 0;
+  for (const mark of [...marks].sort((a, b) => a.from - b.from)) {
+    const start = Math.min(Math.max(done, mark.from - from), text.length);
+    const end = Math.min(Math.max(start, mark.to - from), text.length);
+    if (end === start) continue;
+    parts.push(...draw(text.slice(done, start)));
+    parts.push(el("span", { class: `passage is-${mark.state}`, "data-passage": mark.id }, ...draw(text.slice(start, end))));
+    done = end;
+  }
+  return [...parts, ...draw(text.slice(done))];
+}

@@ -3,14 +3,15 @@
  * scroller's height is capped (browsers lose precision past some millions of pixels); wheel and keys move exactly.
  */
 import { el, one } from "../dom.js";
-import { marked } from "./marks.js";
+import { marked, withPassages } from "./marks.js";
 
 const MOST_PX = 7_000_000;
 const SPARE_COLUMNS = 200;
 const DRAWN_COLUMNS = 1200;
 const MOST_ROWS = 200;
 
-/** @typedef {{text: string | null, number: string}} Row text null: on its way */
+/** @typedef {{from: number, to: number, id: string, state: string}} Mark a passage of a row, in UTF-16 units */
+/** @typedef {{text: string | null, number: string, marks?: Mark[]}} Row text null: on its way */
 /** @typedef {{rows: number, row: (row: number) => Row, longest: number, wraps: boolean}} Content */
 
 export class RowView {
@@ -30,6 +31,8 @@ export class RowView {
     /** @type {Content} */
     this.content = { rows: 1, row: () => ({ text: "", number: "" }), longest: 0, wraps: true };
     this.drawn = 0;
+    /** The column that drawn rows begin with. */
+    this.shownFrom = 0;
     this.frame = 0;
     this.rowHeight = 20;
     this.column = 8;
@@ -137,6 +140,25 @@ export class RowView {
     this.moveTo(position);
   }
 
+  /**
+   * The place of a point of the document, if it is in a row.
+   * @param {Node} node
+   * @param {number} offset
+   * @returns {{row: number, column: number} | null}
+   */
+  placeOf(node, offset) {
+    const element = (node instanceof Element ? node : node.parentElement)?.closest(".reader-row");
+    const place = element ? [...this.rows.children].indexOf(element) : -1;
+    const text = element?.lastElementChild;
+    if (place < 0 || !text) return null;
+    const before = document.createRange();
+    before.setStart(text, 0);
+    // What is before the text, its number, is its beginning.
+    if (before.comparePoint(node, offset) < 0) return { row: this.drawn + place, column: this.shownFrom };
+    before.setEnd(node, offset);
+    return { row: this.drawn + place, column: this.shownFrom + before.toString().length };
+  }
+
   /** @param {number} row */
   #heightOf(row) {
     const drawn = this.rows.children[row - this.drawn]?.getBoundingClientRect().height;
@@ -229,6 +251,7 @@ export class RowView {
     element.classList.toggle("is-here", row === this.here);
     element.classList.toggle("is-waiting", content.text === null);
     text.style.setProperty("margin-inline-start", this.content.wraps ? "0" : `${from * this.column - this.scroller.scrollLeft}px`);
-    text.replaceChildren(...marked(shown, this.words));
+    this.shownFrom = from;
+    text.replaceChildren(...withPassages(shown, content.marks ?? [], from, (part) => marked(part, this.words)));
   }
 }

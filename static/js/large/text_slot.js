@@ -37,6 +37,8 @@ export class TextSlot {
     this.editor = new TextEditor(this.box, { ...options, readOnly: !may("change"), onChange: () => this.#edited() });
     /** What this place holds instead of a written text. @type {Reference | null} */
     this.reference = null;
+    /** The window on what it names. @type {TextWindow | null} */
+    this.reader = null;
     /** A large text in the editor: what names it as long as `base` is what the editor holds. @type {Reference | null} */
     this.origin = null;
     this.base = this.editor.start;
@@ -122,6 +124,7 @@ export class TextSlot {
    */
   #open(source, reference) {
     const reader = new TextWindow(source, this.options.label);
+    this.reader = reader;
     const edit = /** @type {[string, () => void]} */ ([`Edit ${sizeWords(source.bytes)}`, () => void this.#edit(source)]);
     if (may("change")) reader.offer([edit, ["Replace…", () => this.pick()], ["Remove", () => this.#clear()]]);
     this.#show([reader.element]);

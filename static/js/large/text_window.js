@@ -10,6 +10,23 @@ import { WindowSearch } from "./window_search.js";
 const FIRST_BYTES = 256 * 1024;
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+const encoder = new TextEncoder();
+
+/** @typedef {{start: number, end: number, id: string, state: string}} ByteMark a passage of the text, in bytes */
+/** @typedef {{start: number, end: number, quote: string, box: DOMRect}} Chosen in bytes */
+
+/**
+ * The passages of one row, in its UTF-16 units.
+ * @param {Uint8Array} bytes
+ * @param {number} start
+ * @param {ByteMark[]} marks
+ */
+function marksIn(bytes, start, marks) {
+  const units = (/** @type {number} */ byte) => decoder.decode(bytes.subarray(0, Math.min(Math.max(0, byte - start), bytes.length))).length;
+  return marks
+    .filter((mark) => mark.start < start + bytes.length && mark.end > start)
+    .map((mark) => ({ from: units(mark.start), to: units(mark.end), id: mark.id, state: mark.state }));
+}
 
 export class TextWindow {
   /**
@@ -32,6 +49,8 @@ export class TextWindow {
     this.index = null;
     /** @type {WindowCache | null} */
     this.cache = null;
+    /** Passages to mark. @type {ByteMark[]} */
+    this.marks = [];
     this.element.addEventListener("keydown", (event) => {
       if (!(event.ctrlKey || event.metaKey) || event.key !== "f") return;
       event.preventDefault();
@@ -99,7 +118,8 @@ export class TextWindow {
     const row = (/** @type {number} */ number) => {
       const { line, continued } = index.line(number);
       const bytes = cache.row(number);
-      return { text: bytes && decoder.decode(bytes), number: continued ? "" : (line + 1).toLocaleString() };
+      const marks = bytes && this.marks.length > 0 ? marksIn(bytes, cache.startOf(number) ?? 0, this.marks) : undefined;
+      return { text: bytes && decoder.decode(bytes), number: continued ? "" : (line + 1).toLocaleString(), marks };
     };
     this.view.show({ rows: index.rows, row, longest, wraps: longest <= LONGEST_WRAPPED_LINE });
   }
@@ -136,6 +156,52 @@ export class TextWindow {
     const start = this.cache.startOf(row) ?? byte;
     const before = this.cache.slice(Math.min(start, byte), byte);
     this.view.reveal(row, before ? decoder.decode(before).length : undefined);
+  }
+
+  /** @param {ByteMark[]} marks */
+  mark(marks) {
+    const same = JSON.stringify(marks) === JSON.stringify(this.marks);
+    this.marks = marks;
+    // Drawing again would end a selection.
+    if (!same) this.view.draw();
+  }
+
+  /** What is selected of the rows that are drawn. @returns {Chosen | null} */
+  selected() {
+    const selection = getSelection();
+    if (!selection || selection.isCollapsed || selection.rangeCount === 0) return null;
+    const range = selection.getRangeAt(0);
+    const start = this.#byteAt(range.startContainer, range.startOffset);
+    const end = this.#byteAt(range.endContainer, range.endOffset);
+    return start === null || end === null ? null : this.#chosen(start, end, range.getBoundingClientRect());
+  }
+
+  /** The line that was jumped to, or the first that is seen. @returns {Chosen | null} */
+  currentLine() {
+    const row = this.view.here >= 0 ? this.view.here : Math.floor(this.view.position);
+    const start = this.cache?.startOf(row) ?? null;
+    const bytes = this.cache?.row(row) ?? null;
+    return start === null || bytes === null ? null : this.#chosen(start, start + bytes.length, this.element.getBoundingClientRect());
+  }
+
+  /** @param {Node} node @param {number} offset */
+  #byteAt(node, offset) {
+    const place = this.view.placeOf(node, offset);
+    const start = place && this.cache ? this.cache.startOf(place.row) : null;
+    const bytes = place && this.cache ? this.cache.row(place.row) : null;
+    if (!place || start === null || bytes === null) return null;
+    return start + encoder.encode(decoder.decode(bytes).slice(0, place.column)).length;
+  }
+
+  /** @param {number} start @param {number} end @param {DOMRect} box @returns {Chosen | null} */
+  #chosen(start, end, box) {
+    const bytes = end > start ? this.cache?.slice(start, end) : null;
+    if (!bytes) return null;
+    const whole = decoder.decode(bytes);
+    const quote = whole.trim();
+    if (!quote) return null;
+    const lead = encoder.encode(whole.slice(0, whole.length - whole.trimStart().length)).length;
+    return { start: start + lead, end: start + lead + encoder.encode(quote).length, quote, box };
   }
 
   focus() {
