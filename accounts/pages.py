@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
 
+from accounts import services
 from accounts.models import ApiKey, Scope, Tier, User
-from core.errors import NotAuthenticated
+from accounts.names import MAX_LENGTH
+from core.errors import InvalidInput, NotAuthenticated
 
 _TIER_WORDS = {
     Tier.FREE: "Served when there is room.",
@@ -26,13 +29,33 @@ def _person(request: HttpRequest) -> User:
 @login_required
 @require_GET
 def account(request: HttpRequest) -> HttpResponse:
+    return _show(request)
+
+
+@login_required
+@require_POST
+def name(request: HttpRequest) -> HttpResponse:
+    """What others call this person."""
+    asked = request.POST.get("name", "")
+    try:
+        renamed = services.rename_account(account=_person(request), name=asked)
+    except InvalidInput as error:
+        return _show(request, asked=asked, problem=error)
+    messages.success(request, f"Others see you as {renamed.label}.")
+    return redirect("account")
+
+
+def _show(request: HttpRequest, *, asked: str = "", problem: InvalidInput | None = None) -> HttpResponse:
     person = _person(request)
     context = {
         "place": "account",
+        "name": asked or person.name,
+        "max_name": MAX_LENGTH,
+        "problem": problem,
         "tier_words": _TIER_WORDS[Tier(person.tier)],
         "key_count": ApiKey.objects.of(person).usable().count(),
     }
-    return render(request, "accounts/account.html", context)
+    return render(request, "accounts/account.html", context, status=problem.status if problem else 200)
 
 
 @login_required

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from accounts import key_mirror
 from accounts.models import ApiKey, Scope, Tier, User
+from accounts.names import clean_name
 from core import bus, idempotency
 from core.effects import after_commit
 from core.errors import Conflict, InvalidInput, NotAllowed, NotAuthenticated, Unprocessable
@@ -49,6 +50,7 @@ def create_account(*, email: str, password: str, name: str = "", tier: str = Tie
     """
     if tier not in Tier.values:
         raise InvalidInput(f"A tier is one of {', '.join(Tier.values)}.", field="tier")
+    name = clean_name(name)
     address = email.strip().lower()
     try:
         validate_email(address)
@@ -66,6 +68,13 @@ def create_account(*, email: str, password: str, name: str = "", tier: str = Tie
         if not User.objects.filter(pk=account.pk).exists():
             raise Conflict("An account with this address exists.", code="email_taken", field="email")
         EmailAddress.objects.create(user=account, email=address, primary=True, verified=True)
+    return account
+
+
+def rename_account(*, account: User, name: str) -> User:
+    """What others see in place of the address before the @; "" takes the name back. Raises InvalidInput."""
+    account.name = clean_name(name)
+    account.save(update_fields=["name"])
     return account
 
 
