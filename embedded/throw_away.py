@@ -15,7 +15,8 @@ from pathlib import Path
 from embedded.application import ROOT
 from embedded.environment import environment_file
 
-START_WITHIN_S = 60
+START_WITHIN_S = 240
+STOP_WITHIN_S = 60
 
 
 def main() -> int:
@@ -33,7 +34,7 @@ def main() -> int:
         return 130
     finally:
         services.terminate()
-        services.wait(timeout=30)
+        services.wait(timeout=STOP_WITHIN_S)
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -29,6 +29,9 @@ import pytest
 from embedded.ports import free_port
 from embedded.stack import REPLACED
 
+RUN_PREFIX = "playground-tests-"
+#: A run that has begun just now holds no lock yet.
+YOUNG_S = 600
 ROOT = Path(__file__).resolve().parent.parent
 #: Set by the process that collects, for its workers: the folder that holds the data folders of this test run.
 RUN_VARIABLE = "PLAYGROUND_TEST_RUN"
@@ -37,8 +40,9 @@ OWNER_VARIABLE = "PLAYGROUND_TEST_OWNER"
 ALONE = dict.fromkeys(
     [*REPLACED, "PUBLIC_URL", "ALLOWED_HOSTS", "SECRET_KEY", "METRICS_TOKEN", "INFERENCE_API_KEY"], ""
 )
-START_WITHIN_S = 120
-STOP_WITHIN_S = 20
+#: A fresh machine reads 300 MB of programs from its disk first.
+START_WITHIN_S = 240
+STOP_WITHIN_S = 60
 #: Spinning threads of the model server would starve the tests beside it.
 ENGINE_THREADS = "1"
 
@@ -96,10 +100,27 @@ def pytest_load_initial_conftests(args: list[str]) -> Generator[None]:
     return (yield)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Three for two cores: most of its time a test waits, for a process to start or a clock to go on.
+
+    Those of faults load the machine by themselves. Each worker has a Redis database, and one more for its own workers.
+    """
+    cores = len(os.sched_getaffinity(0))
+    return max(1, min(7, cores if config.option.markexpr == "faults" else cores * 3 // 2))
+
+
 @pytest.hookimpl(trylast=True)  # the markers of the browser tests are set in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests last: Playwright leaves an event loop running in its process, where no async test can run then."""
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+    """Browser tests last: Playwright leaves an event loop running in its process, where no async test can run then.
+
+    Among the others, and among the browser tests, long ones come first: whoever takes one up last is waited for.
+    """
+    items.sort(key=lambda item: (has(item, "browser"), not has(item, "long")))
+
+
+def has(item: pytest.Item, marker: str) -> bool:
+    return item.get_closest_marker(marker) is not None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -115,7 +136,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 
 
 def start_shared_services() -> None:
-    run = Path(tempfile.mkdtemp(prefix="playground-tests-"))
+    remove_dead_runs()
+    run = Path(tempfile.mkdtemp(prefix=RUN_PREFIX))
     os.environ[RUN_VARIABLE] = str(run)
     os.environ[OWNER_VARIABLE] = str(os.getpid())
     try:
@@ -125,6 +147,15 @@ def start_shared_services() -> None:
         pytest.exit(str(error), returncode=3)
     os.environ.update(instance.environment)
     os.environ.setdefault("INFERENCE_API_KEY", "service-key-of-the-tests")
+
+
+def remove_dead_runs() -> None:
+    """What runs left behind that were killed: their instances have ended by themselves, their data lies about."""
+    for run in Path(tempfile.gettempdir()).glob(f"{RUN_PREFIX}*"):
+        with suppress(OSError):
+            is_young = time.time() - run.stat().st_mtime < YOUNG_S
+            if not is_young and not any(is_locked(lock) for lock in run.glob("*/run/lock")):
+                shutil.rmtree(run, ignore_errors=True)
 
 
 def take_own_share(worker: str) -> None:

@@ -70,7 +70,7 @@ def test_the_route_is_a_pattern_and_not_the_path(owner_browser: Client, log: io.
 
 
 def test_a_path_nobody_serves_is_not_repeated(log: io.StringIO) -> None:
-    Client().get("/s/planted-token?key=planted-query")
+    Client().get("/nobody/planted-token?key=planted-query")
 
     assert request_lines(log)[0]["route"] == "unmatched"
     assert "planted" not in log.getvalue()

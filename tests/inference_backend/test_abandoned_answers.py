@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -14,7 +15,17 @@ from inference_backend.fleet.fleet import Fleet
 from inference_backend.fleet.model import Model
 from inference_backend.generation import Generation
 from inference_backend.settings import Timeouts
-from tests.inference_backend.scripted_engine import MODEL, Hang, Refuse, Reset, ScriptedEngine, text, whole
+from tests.inference_backend.scripted_engine import (
+    MODEL,
+    Await,
+    Close,
+    Hang,
+    Refuse,
+    Reset,
+    ScriptedEngine,
+    text,
+    whole,
+)
 from tests.waiting import until_beside
 
 REQUEST = GenerationRequest(turns=(Turn(role="user", text="hi"),), max_tokens=50, temperature=0.0)
@@ -119,12 +130,14 @@ async def test_a_deadline_in_the_queue(engine: ScriptedEngine) -> None:
 
 async def test_leaving_while_a_lost_replica_is_verified_again(engine: ScriptedEngine) -> None:
     async with served(engine) as model:
-        engine.golden_answer = [Hang()]
+        verified = threading.Event()
+        engine.golden_answer = [Await(verified), Close()]
         engine.play(text("one"), Reset())
         task = asyncio.create_task(read(model, "first"))
         await until_beside(lambda: model.replica("only").state == "suspect")
         await leave(task)
         engine.golden_answer = whole("Paris.")
+        verified.set()
         await until_beside(lambda: model.ready)
         await nothing_is_left(model, engine)
 
