@@ -24,6 +24,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import boto3
+import httpx2
 import pytest
 
 from embedded.ports import free_port
@@ -67,6 +68,18 @@ class Instance:
         """Passwords of the demo accounts, by e-mail address."""
         values: dict[str, str] = json.loads((self.data / "secrets" / "demo.json").read_text(encoding="utf-8"))
         return values
+
+    def api(self, key: str) -> httpx2.Client:
+        """The REST API as a program with this key sees it.
+
+        No connection is kept: the server closes idle ones, and may do so at the moment when the next request goes out.
+        """
+        return httpx2.Client(
+            base_url=f"{self.base_url}/api/v1/",
+            headers={"Authorization": f"Bearer {key}"},
+            timeout=60,
+            limits=httpx2.Limits(max_keepalive_connections=0),
+        )
 
     def pid(self, service: str) -> int:
         """The process of `service` at this moment: `web`, `worker`, `engine`, `inference_backend`, `postgres` ..."""

@@ -134,8 +134,7 @@ def api(live_stack: Instance, account: tuple[str, str]) -> Iterator[httpx2.Clien
     """The REST API as a program of the same person sees it."""
     made = live_stack.manage("create_api_key", account[0])
     assert made.returncode == 0, made.stderr
-    headers = {"Authorization": f"Bearer {made.stdout.strip()}"}
-    with httpx2.Client(base_url=f"{live_stack.base_url}/api/v1/", headers=headers, timeout=60) as client:
+    with live_stack.api(made.stdout.strip()) as client:
         yield client
 
 

@@ -16,6 +16,8 @@ from tests.browser.conftest import Complaints, read_spec, save_version
 from tests.browser.large_texts import MB, many_lines, read_text, send
 from tests.browser.workbench import Workbench
 
+pytestmark = pytest.mark.long
+
 #: The comparison itself is bounded to about four seconds; a machine that runs other tests beside this one gets more.
 SHOWN_MS = 60_000
 #: Keeps all that the progress of the save dialog says: a fast machine says some of it for an instant only.

@@ -14,6 +14,8 @@ from tests.browser.large_texts import MB
 from tests.browser.workbench import Workbench
 from tests.playground.importing_files import history
 
+pytestmark = pytest.mark.long
+
 WITHIN_MS = 60_000
 VERSIONS = 400
 NAME = "Imported <b>large</b> ملف"

@@ -17,6 +17,8 @@ from tests.browser.large_texts import MB, many_lines, one_line, read_text, send
 from tests.browser.workbench import Workbench
 from tests.waiting import quickest
 
+pytestmark = pytest.mark.long
+
 LOADED_MS = 60_000
 #: What is wanted is 300 ms; a machine that runs other tests beside this one gets more.
 FIRST_TEXT_MS = 3000

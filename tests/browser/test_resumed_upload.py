@@ -24,6 +24,8 @@ from tests.browser.workbench import Workbench
 from tests.services_plugin import Instance
 from tests.waiting import wait_until
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 

@@ -25,7 +25,7 @@ from tests.inference_backend.chaos.processes import (
 from tests.inference_backend.declared import Declared
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.faults, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(1200)]
 SEED = 20_261_130
 REQUESTS = 10_000
 AT_ONCE = 48

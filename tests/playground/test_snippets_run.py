@@ -34,9 +34,7 @@ NASTY = {
 @pytest.fixture(scope="module")
 def client(live_stack: Instance) -> Iterator[httpx2.Client]:
     made = live_stack.manage("create_api_key", next(iter(live_stack.accounts)))
-    key = made.stdout.strip()
-    headers = {"Authorization": f"Bearer {key}"}
-    with httpx2.Client(base_url=f"{live_stack.base_url}/api/v1/", headers=headers, timeout=60) as client:
+    with live_stack.api(made.stdout.strip()) as client:
         yield client
 
 

@@ -32,8 +32,7 @@ def sign_up(chromium: Browser, stack: Instance, name: str) -> Account:
     page.wait_for_url(re.compile(r"^(?!.*/accounts/signup/)"))
     state = context.storage_state()
     context.close()
-    headers = {"Authorization": f"Bearer {new_key(stack, email)}"}
-    return email, state, httpx2.Client(base_url=f"{stack.base_url}/api/v1/", headers=headers, timeout=30)
+    return email, state, stack.api(new_key(stack, email))
 
 
 @pytest.fixture(scope="session")
