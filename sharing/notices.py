@@ -77,7 +77,7 @@ def _notice(
         icon=kind.icon,
         actor=told.actor,
         words=kind.words if told.actor else f"Somebody {kind.words}",
-        name=told.prompt.name,
+        name=told.name or "a prompt",
         end=kind.end,
         address=f"{prompt}?thread={told.subject}" if told.kind in _COMMENTS else prompt,
         at=told.created_at,

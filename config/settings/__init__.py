@@ -229,6 +229,11 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "RunStatusEnum": "inference_client.models.RunStatus",
+        "TransferStatusEnum": "sharing.models.transfer.OwnershipTransfer.Status",
+        "AccessRequestStatusEnum": "sharing.models.request.AccessRequest.Status",
+    },
 }
 
 # --- sharing ------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from sharing.models import AccessLogEntry, AccessRequest, Audience, Grant, Owner
 from sharing.models.notification import Notification
 
 
-class PersonOutput(serializers.Serializer[Any]):
+class AccountOutput(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     name = serializers.CharField(source="label")
 
@@ -95,8 +95,8 @@ class GrantInput(GrantChanges):
 
 
 class GrantOutput(serializers.ModelSerializer[Grant]):
-    account = PersonOutput()
-    granted_by = PersonOutput(allow_null=True)
+    account = AccountOutput()
+    granted_by = AccountOutput(allow_null=True)
 
     class Meta:
         model = Grant
@@ -129,8 +129,8 @@ class TransferInput(serializers.Serializer[Any]):
 
 
 class TransferOutput(serializers.ModelSerializer[OwnershipTransfer]):
-    from_account = PersonOutput()
-    to_account = PersonOutput()
+    from_account = AccountOutput()
+    to_account = AccountOutput()
 
     class Meta:
         model = OwnershipTransfer
@@ -147,7 +147,7 @@ class AnswerInput(serializers.Serializer[Any]):
 
 
 class RequestOutput(serializers.ModelSerializer[AccessRequest]):
-    account = PersonOutput()
+    account = AccountOutput()
 
     class Meta:
         model = AccessRequest
@@ -155,7 +155,7 @@ class RequestOutput(serializers.ModelSerializer[AccessRequest]):
 
 
 class LogEntryOutput(serializers.ModelSerializer[AccessLogEntry]):
-    account = PersonOutput(allow_null=True)
+    account = AccountOutput(allow_null=True)
     link = serializers.UUIDField(source="link_id", allow_null=True)
 
     class Meta:
@@ -164,8 +164,8 @@ class LogEntryOutput(serializers.ModelSerializer[AccessLogEntry]):
 
 
 class NotificationOutput(serializers.ModelSerializer[Notification]):
-    actor = PersonOutput(allow_null=True)
-    prompt_name = serializers.CharField(source="prompt.name")
+    actor = AccountOutput(allow_null=True)
+    prompt_name = serializers.CharField(source="name", help_text="As it was then; empty where that is not known.")
 
     class Meta:
         model = Notification

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from core.ids import new_id
-from playground.models import Prompt
+from playground.models import MAX_NAME_LENGTH, Prompt
 
 
 class NotificationQuerySet(models.QuerySet["Notification"]):
@@ -36,6 +36,9 @@ class Notification(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
     kind = models.CharField(max_length=32)
+    name = models.CharField(
+        max_length=MAX_NAME_LENGTH, blank=True, help_text="The prompt's when they could see it: a later one may not be."
+    )
     subject: models.UUIDField[uuid.UUID | None, uuid.UUID | None] = models.UUIDField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     seen_at = models.DateTimeField(null=True, blank=True)

@@ -10,12 +10,23 @@ from sharing.models import Notification
 
 
 def notify(
-    *, account: User, prompt: Prompt, kind: str, actor: User | None = None, subject: uuid.UUID | None = None
+    *,
+    account: User,
+    prompt: Prompt,
+    kind: str,
+    actor: User | None = None,
+    subject: uuid.UUID | None = None,
+    named: bool = True,
 ) -> Notification | None:
-    """Tell a person something about a prompt, in the caller's transaction. Nobody is told of their own deeds."""
+    """Tell a person something about a prompt, in the caller's transaction. Nobody is told of their own deeds.
+
+    `named`: whether they may know its name, as it is now; a later one is not theirs to know.
+    """
     if actor is not None and actor.pk == account.pk:
         return None
-    return Notification.objects.create(account=account, prompt=prompt, kind=kind, actor=actor, subject=subject)
+    return Notification.objects.create(
+        account=account, prompt=prompt, kind=kind, actor=actor, subject=subject, name=prompt.name if named else ""
+    )
 
 
 def mark_seen(*, person: User) -> int:

@@ -70,7 +70,7 @@ def answer_request(*, person: User, request: AccessRequest, role: str | None) ->
         if role:
             grant_access(person=person, prompt=prompt, account=request.account, role=role)
         kind = "access_granted" if role else "access_declined"
-        notify(account=request.account, prompt=prompt, kind=kind, actor=person, subject=request.pk)
+        notify(account=request.account, prompt=prompt, kind=kind, actor=person, subject=request.pk, named=bool(role))
     request.refresh_from_db()
     return request
 
