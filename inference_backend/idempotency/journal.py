@@ -18,6 +18,8 @@ from inference_backend.store import SharedStore
 KEPT_S = 24 * 3600
 #: A process that was killed blocks its keys for this long.
 LEASE_S = 10.0
+#: For so long after its last question a process that listens to an answer is thought of, and what it hears is there.
+LISTENED_S = 15.0
 LOCAL_BYTES = 64 * 1024 * 1024
 LOCAL_KEYS = 100_000
 #: Compressing more than this takes milliseconds.
@@ -37,6 +39,19 @@ class Claim:
     answer: KeptAnswer | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Heard:
+    """Of an answer that another process writes. `ended`: it is written down, or given up; `claim` tells.
+
+    `fence` is the attempt that writes it, `head` that of its answer once there is one, `body` what followed.
+    """
+
+    ended: bool
+    fence: str = ""
+    head: KeptAnswer | None = None
+    body: bytes = b""
+
+
 class Journal(Protocol):
     """Every step raises StoreDownError."""
 
@@ -47,6 +62,15 @@ class Journal(Protocol):
     async def finish(self, request: KeyedRequest, fence: str, end: End, answer: KeptAnswer | None) -> Kept: ...
 
     async def release(self, request: KeyedRequest, fence: str) -> None: ...
+
+    async def share(
+        self, request: KeyedRequest, fence: str, head: KeptAnswer | None, body: bytes, at: int
+    ) -> int | None:
+        """Lets other processes hear `body`, which begins `at` that byte of the answer. Returns how many bytes they can
+        hear now; None where nobody listens."""
+
+    async def hear(self, request: KeyedRequest, at: int) -> Heard:
+        """What the process that writes the answer shares from that byte on. Asks it to share."""
 
 
 class LocalJournal:
@@ -87,6 +111,16 @@ class LocalJournal:
 
     async def release(self, request: KeyedRequest, fence: str) -> None:
         self._put(request.name, release(self._entries.get(request.name), fence=fence))
+
+    async def share(
+        self, request: KeyedRequest, fence: str, head: KeptAnswer | None, body: bytes, at: int
+    ) -> int | None:
+        return None
+
+    async def hear(self, request: KeyedRequest, at: int) -> Heard:
+        entry = self._entries.get(request.name)
+        is_written = entry is not None and entry.state == "in_flight" and entry.lease_until > time.monotonic()
+        return Heard(ended=not is_written, fence=entry.fence if entry else "")
 
     def _put(self, name: str, entry: Entry | None) -> None:
         if entry is None:
@@ -182,6 +216,36 @@ return {1}
 )
 
 
+# What is shared belongs to one attempt, so its keys have the fence in their names: one store, no cluster.
+# ARGV: fence, first byte, body, head, how long to keep in seconds.
+SHARE = (
+    _NOW
+    + """
+if not is_mine(stored, ARGV[1]) or redis.call('EXISTS', 'shared:' .. KEYS[1] .. ':wanted') == 0 then return {-1} end
+local said = 'shared:' .. KEYS[1] .. ':said:' .. ARGV[1]
+if ARGV[4] ~= '' then redis.call('SET', 'shared:' .. KEYS[1] .. ':head:' .. ARGV[1], ARGV[4], 'EX', ARGV[5]) end
+if ARGV[3] ~= '' and redis.call('STRLEN', said) == tonumber(ARGV[2]) then
+  redis.call('APPEND', said, ARGV[3])
+end
+redis.call('EXPIRE', said, ARGV[5])
+return {redis.call('STRLEN', said)}
+"""
+)
+
+# ARGV: fingerprint, first byte, how long the listener is remembered in seconds, time.
+HEAR = (
+    _NOW
+    + """
+if not stored[1] or stored[1] ~= ARGV[1] or stored[2] ~= 'in_flight' or tonumber(stored[4]) <= clock(ARGV[4]) then
+  return {1, '', '', ''}
+end
+redis.call('SET', 'shared:' .. KEYS[1] .. ':wanted', '1', 'EX', ARGV[3])
+local head = redis.call('GET', 'shared:' .. KEYS[1] .. ':head:' .. stored[3])
+return {0, stored[3], head or '', redis.call('GETRANGE', 'shared:' .. KEYS[1] .. ':said:' .. stored[3], ARGV[2], -1)}
+"""
+)
+
+
 class SharedJournal:
     """A hash `idempotency:<name>` for each key. Survives this process, and is seen by all."""
 
@@ -190,6 +254,8 @@ class SharedJournal:
         self._renew = store.script(RENEW)
         self._finish = store.script(FINISH)
         self._release = store.script(RELEASE)
+        self._share = store.script(SHARE)
+        self._hear = store.script(HEAR)
         self._lease_s = lease_s
         self._kept_ms = int(kept_s * 1000)
 
@@ -212,6 +278,22 @@ class SharedJournal:
     async def release(self, request: KeyedRequest, fence: str) -> None:
         await self._release.run(keys=[_key(request)], args=[fence])
 
+    async def share(
+        self, request: KeyedRequest, fence: str, head: KeptAnswer | None, body: bytes, at: int
+    ) -> int | None:
+        [length] = await self._share.run(
+            keys=[_key(request)], args=[fence, at, body, _pack_head(head) if head else b"", int(LISTENED_S)]
+        )
+        return None if length < 0 else int(length)
+
+    async def hear(self, request: KeyedRequest, at: int) -> Heard:
+        ended, fence, head, body = await self._hear.run(
+            keys=[_key(request)], args=[request.fingerprint, at, int(LISTENED_S), ""]
+        )
+        return Heard(
+            ended=bool(ended), fence=bytes(fence).decode(), head=_unpack_head(head, b"") if head else None, body=body
+        )
+
     def _claim_args(self, request: KeyedRequest, fence: str) -> list[str | float]:
         return [request.fingerprint, fence, self._lease_s, self._kept_ms, ""]
 
@@ -222,15 +304,23 @@ def _key(request: KeyedRequest) -> str:
 
 async def _pack(answer: KeptAnswer) -> tuple[bytes, bytes]:
     """Events repeat their words, so they take a tenth of the room compressed."""
-    head = json.dumps({"status": answer.status, "headers": answer.headers}).encode()
+    head = _pack_head(answer)
     if len(answer.body) > LARGE_BYTES:
         return head, await asyncio.to_thread(zlib.compress, answer.body, 1)
     return head, zlib.compress(answer.body, 1)
 
 
 async def _unpack(head: bytes, body: bytes) -> KeptAnswer:
-    fields = json.loads(head)
     text = await asyncio.to_thread(zlib.decompress, body) if len(body) > LARGE_BYTES else zlib.decompress(body)
+    return _unpack_head(head, text)
+
+
+def _pack_head(answer: KeptAnswer) -> bytes:
+    return json.dumps({"status": answer.status, "headers": answer.headers}).encode()
+
+
+def _unpack_head(head: bytes, body: bytes) -> KeptAnswer:
+    fields = json.loads(head)
     return KeptAnswer(
-        status=fields["status"], headers=tuple((name, value) for name, value in fields["headers"]), body=text
+        status=fields["status"], headers=tuple((name, value) for name, value in fields["headers"]), body=body
     )

@@ -21,6 +21,7 @@ from inference_backend.errors import (
 )
 from inference_backend.idempotency.journal import LEASE_S, Claim, Journal
 from inference_backend.idempotency.key import KeyedRequest
+from inference_backend.idempotency.listening import HEAR_S, Listener
 from inference_backend.idempotency.recording import Recording
 from inference_backend.idempotency.transitions import End, Kept
 
@@ -30,7 +31,8 @@ logger = logging.getLogger(__name__)
 Produce = Callable[[Send], Awaitable[bool]]
 Outcome = Literal["generated", "joined", "replayed", "conflict", "busy", "too_large", "store_down"]
 
-RENEW_S = LEASE_S / 4
+#: Also how long it takes until a process that writes an answer learns that another listens.
+RENEW_S = LEASE_S / 10
 #: For so long a finished answer is kept in memory while the store cannot take it.
 SETTLE_S = 60.0
 SETTLE_PAUSE_S = 0.5
@@ -46,13 +48,16 @@ class Flight:
     fence: str
     recording: Recording = field(default_factory=Recording)
     callers: int = 0
-    #: The answer came out of the journal.
+    #: The answer came out of the journal, or is heard from the process that writes it.
     is_replay: bool = False
+    is_heard: bool = False
     #: The answer is whole; what is left to do is to write it down.
     is_whole: bool = False
     #: Nobody is left, or another attempt has taken over.
     is_leaving: bool = False
     is_overtaken: bool = False
+    #: Bytes of the answer that other processes can hear; None where none listens.
+    shared: int | None = None
     task: "asyncio.Task[None] | None" = None
 
     @property
@@ -88,10 +93,12 @@ class OncePerKey:
             self._count(outcome)
 
         def mark() -> list[tuple[bytes, bytes]]:
-            return [REPLAYED] if flight.is_replay or not is_first else []
+            return [REPLAYED] if flight.is_replay or flight.is_heard or not is_first else []
 
         async with self._calling(flight):
             await flight.recording.follow(send, mark)
+        if flight.is_heard:
+            return "joined"
         return "replayed" if flight.is_replay else outcome
 
     async def aclose(self) -> None:
@@ -137,8 +144,8 @@ class OncePerKey:
     async def _fly(self, flight: Flight, produce: Produce) -> None:
         error: BaseException | None = None
         try:
-            self._obey(flight, await self._claim(flight))
-            if not flight.is_replay:
+            self._obey(flight, await self._claim_or_listen(flight))
+            if not flight.is_whole:
                 await self._generate(flight, produce)
         except (Exception, asyncio.CancelledError) as raised:  # noqa: BLE001 - it is the callers' to handle
             error = raised
@@ -150,6 +157,22 @@ class OncePerKey:
         if error is not None:
             # A caller who is still here was cut off by the end of this process, and is not cancelled itself.
             flight.recording.fail(DrainingError() if isinstance(error, asyncio.CancelledError) else error)
+
+    async def _claim_or_listen(self, flight: Flight) -> Claim:
+        """What is to be done, once no other process writes the answer."""
+        while (claim := await self._claim(flight)).verdict == "busy":
+            if not flight.is_heard:
+                self._count("joined")
+            flight.is_heard = True
+            listener = Listener(self._journal, flight.request, flight.recording)
+            if await listener.listen():
+                claim = await self._claim(flight)
+                if claim.verdict == "claimed":
+                    await self._release(flight)
+                flight.is_whole = await listener.complete(claim)
+                return claim
+        flight.is_heard = flight.is_heard and claim.verdict == "done"
+        return claim
 
     async def _claim(self, flight: Flight) -> Claim:
         step = asyncio.ensure_future(self._journal.claim(flight.request, flight.fence))
@@ -168,11 +191,14 @@ class OncePerKey:
             raise
 
     def _obey(self, flight: Flight, claim: Claim) -> None:
+        if flight.is_whole:
+            return
         match claim.verdict:
             case "claimed":
                 self._count("generated")
             case "done" if claim.answer:
-                self._count("replayed")
+                if not flight.is_heard:
+                    self._count("replayed")
                 flight.is_replay = flight.is_whole = True
                 flight.recording.load(claim.answer)
             case "done" | "too_large":
@@ -210,7 +236,7 @@ class OncePerKey:
     async def _renew(self, flight: Flight) -> None:
         """Until cancelled. An attempt that was overtaken is ended: its answer is another's to give."""
         while True:
-            await asyncio.sleep(RENEW_S)
+            await self._share(flight, time.monotonic() + RENEW_S)
             try:
                 if await self._journal.renew(flight.request, flight.fence):
                     continue
@@ -221,6 +247,19 @@ class OncePerKey:
                 if flight.task:
                     flight.task.cancel()
             return
+
+    async def _share(self, flight: Flight, until: float) -> None:
+        """Lets other processes hear the answer, where one listens; until that time."""
+        while (left := until - time.monotonic()) > 0:
+            # The first time it is only a question.
+            head, body = (None, b"") if flight.shared is None else flight.recording.said_since(flight.shared)
+            shared = None
+            with contextlib.suppress(StoreDownError):
+                shared = await self._journal.share(flight.request, flight.fence, head, body, flight.shared or 0)
+            is_news = flight.shared is None and shared is not None
+            flight.shared = shared
+            if not is_news:
+                await asyncio.sleep(min(left, RENEW_S if shared is None else HEAR_S))
 
     async def _settle(self, flight: Flight, end: End) -> None:
         """Writes the end down. While the store is down the answer stays in memory, and its key in flight.

@@ -61,11 +61,7 @@ class Recording:
         self._tell()
 
     def load(self, answer: KeptAnswer) -> None:
-        self._head = {
-            "type": "http.response.start",
-            "status": answer.status,
-            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers],
-        }
+        self._head = head_of(answer)
         self._add(answer.body)
         self._ended = True
         self._tell()
@@ -74,11 +70,21 @@ class Recording:
         """None where it is too large, or not whole."""
         if self._head is None or not self._ended or self.is_too_large:
             return None
+        return self._answer(b"".join(self._parts))
+
+    def _answer(self, body: bytes) -> KeptAnswer:
+        head = self._head or {"status": 0, "headers": []}
         return KeptAnswer(
-            status=self._head["status"],
-            headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in self._head["headers"]),
-            body=b"".join(self._parts),
+            status=head["status"],
+            headers=tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in head["headers"]),
+            body=body,
         )
+
+    def said_since(self, at: int) -> tuple[KeptAnswer | None, bytes]:
+        """(head without a body, what comes from that byte on); nothing of an answer that is too large to be kept."""
+        if self._head is None or self.is_too_large:
+            return None, b""
+        return self._answer(b""), b"".join(self._parts)[at:]
 
     async def follow(self, send: Send, headers: Callable[[], list[tuple[bytes, bytes]]]) -> None:
         """Plays everything from the beginning to `send`. Raises what ended the answer instead.
@@ -146,3 +152,11 @@ class Recording:
         """A fresh event each time: whoever waits has seen everything before it."""
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
+
+
+def head_of(answer: KeptAnswer) -> Message:
+    return {
+        "type": "http.response.start",
+        "status": answer.status,
+        "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers],
+    }

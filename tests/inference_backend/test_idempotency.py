@@ -139,10 +139,9 @@ def drop_the_answer(address: str, key: str) -> None:
         connection.recv(1, socket.MSG_PEEK)
 
 
-def test_a_retry_by_the_sdk_under_one_key_generates_once(
+def test_a_retry_by_the_sdk_at_another_process_generates_once(
     engine: ScriptedEngine, service: str, twin: str, key: str, pool: ThreadPoolExecutor
 ) -> None:
-    """409 while another process generates is retried by the SDK, and then replayed."""
     engine.play(text("one"), Pause(1.0), *REST)
     first = pool.submit(post, service, key, account="service")
     wait_until(lambda: engine.requests)
@@ -155,20 +154,75 @@ def test_a_retry_by_the_sdk_under_one_key_generates_once(
     assert len(engine.requests) == 1
 
 
-def test_while_another_process_generates_the_answer_is_409_and_to_be_tried_again(
-    engine: ScriptedEngine, service: str, twin: str, key: str, pool: ThreadPoolExecutor
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_caller_of_another_process_joins_the_answer_that_is_being_written(
+    engine: ScriptedEngine, service: str, twin: str, key: str, pool: ThreadPoolExecutor, stream: bool
 ) -> None:
     told = threading.Event()
     engine.play(text("one"), Await(told), *REST)
-    first = pool.submit(post, service, key)
+    first = pool.submit(post, service, key, stream=stream)
     wait_until(lambda: engine.requests)
-    refused = post(twin, key)
+    second = pool.submit(post, twin, key, stream=stream)
+    wait_until(lambda: counted(twin, "joined") == 1)
     told.set()
-    assert refused.status_code == 409
-    assert refused.json()["error"]["details"]["error_code"] == "idempotency_in_flight"
-    assert refused.headers["retry-after"] == "2"
-    assert "x-should-retry" not in refused.headers
-    assert text_of(first.result(60)) == "one two"
+    one, two = first.result(60), second.result(60)
+    assert two.status_code == 200
+    assert two.content == one.content
+    assert is_replayed(two)
+    assert len(engine.requests) == 1
+
+
+def test_a_stream_is_heard_by_another_process_while_it_is_written(
+    engine: ScriptedEngine, service: str, twin: str, key: str, pool: ThreadPoolExecutor
+) -> None:
+    told, heard = threading.Event(), threading.Event()
+    engine.play(text("one"), Await(told), *REST)
+    first = pool.submit(post, service, key, stream=True)
+    wait_until(lambda: engine.requests)
+    second = pool.submit(listen, twin, key, heard)
+    assert heard.wait(60), "the beginning is there while the rest is still to be written"
+    assert not first.done()
+    told.set()
+    assert second.result(60) == first.result(60).content
+    assert len(engine.requests) == 1
+
+
+def test_who_listens_to_a_process_that_is_killed_is_told_so_and_may_come_back(
+    engine: ScriptedEngine, twin: str, redis_url: str, key: str, tmp_path: Path, pool: ThreadPoolExecutor
+) -> None:
+    process = start_service(engine, tmp_path / "log", REDIS_URL=redis_url)
+    engine.play(text("one"), Hang())
+    broken = pool.submit(post, process.address, key, stream=True)
+    wait_until(lambda: engine.requests)
+    heard = threading.Event()
+    listening = pool.submit(listen, twin, key, heard)
+    assert heard.wait(60)
+    process.kill()
+    with pytest.raises(httpx2.HTTPError):
+        broken.result(60)
+    end = listening.result(60)
+    assert b"event: error" in end
+    assert b"message_stop" not in end
+    assert "Hello there" in post(twin, key).text
+
+
+def listen(address: str, key: str, heard: threading.Event) -> bytes:
+    """All of a stream; `heard` is set with the first words."""
+    content = b""
+    headers = {"x-api-key": SERVICE_KEY, "anthropic-version": "2023-06-01", "x-playground-account": "ada"}
+    with httpx2.stream(
+        "POST",
+        f"{address}/v1/messages",
+        json=BODY | {"stream": True},
+        headers=headers | {"idempotency-key": key},
+        trust_env=False,
+        timeout=60,
+    ) as response:
+        for data in response.iter_raw():
+            content += data
+            if b"one" in content:
+                heard.set()
+    return content
 
 
 def test_a_key_of_another_request_is_409_and_not_to_be_tried_again(service: str, key: str) -> None:
@@ -242,21 +296,9 @@ def test_when_the_only_caller_leaves_the_engine_is_told_and_the_key_is_free(
             timeout=httpx2.Timeout(5, read=0.3),
         )
     assert engine.caller_left.wait(30)
-    again = retried(twin, key, stream=stream)
+    again = post(twin, key, stream=stream)
     assert again.status_code == 200
     assert not is_replayed(again)
-
-
-def retried(address: str, key: str, **changes: object) -> httpx2.Response:
-    """Like a client that comes back after 409."""
-    responses: list[httpx2.Response] = []
-
-    def is_let_in() -> bool:
-        responses.append(post(address, key, **changes))  # type: ignore[arg-type]
-        return responses[-1].status_code != 409
-
-    wait_until(is_let_in, every_s=0.1)
-    return responses[-1]
 
 
 def test_when_one_of_two_callers_leaves_the_other_gets_the_answer(
@@ -310,8 +352,7 @@ def test_after_a_kill_of_the_process_a_retry_generates_when_the_lease_is_over(
     process.kill()
     with pytest.raises(httpx2.HTTPError):
         broken.result(60)
-    assert post(twin, key).status_code == 409
-    again = retried(twin, key)
+    again = post(twin, key)
     assert text_of(again) == "Hello there"
     assert not is_replayed(again)
     assert len(engine.requests) == 2

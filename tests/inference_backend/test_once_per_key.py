@@ -10,6 +10,7 @@ from starlette.types import Message, Send
 
 from inference_backend.errors import (
     ConflictError,
+    EngineCutError,
     InFlightElsewhereError,
     OverloadedError,
     StoreDownError,
@@ -75,6 +76,18 @@ class Generator:
         return self._whole
 
 
+class Refusing:
+    """Refuses when it is told to."""
+
+    def __init__(self) -> None:
+        self.running, self.refuse = asyncio.Event(), asyncio.Event()
+
+    async def produce(self, send: Send) -> bool:
+        self.running.set()
+        await self.refuse.wait()
+        raise OverloadedError("full")
+
+
 @pytest.fixture
 def process(store: SharedStore) -> OncePerKey:
     return OncePerKey(SharedJournal(store), process="one")
@@ -93,7 +106,9 @@ def request_() -> KeyedRequest:
 Start = Callable[..., "asyncio.Task[Outcome]"]
 
 
-def start(process: OncePerKey, request: KeyedRequest, caller: Caller, generator: Generator) -> "asyncio.Task[Outcome]":
+def start(
+    process: OncePerKey, request: KeyedRequest, caller: Caller, generator: "Generator | Refusing"
+) -> "asyncio.Task[Outcome]":
     return asyncio.ensure_future(process.answer(request, caller.send, generator.produce))
 
 
@@ -143,20 +158,75 @@ async def test_an_answer_is_replayed_by_this_process_and_by_another(
     assert generator.runs == 1
 
 
-async def test_while_another_process_generates_the_answer_is_to_come_back(
+async def test_a_caller_of_another_process_hears_the_answer_while_it_is_written(
     process: OncePerKey, another: OncePerKey, request_: KeyedRequest
 ) -> None:
-    generator, first = Generator(), Caller()
+    generator, first, second, third = Generator(), Caller(), Caller(), Caller()
     task = start(process, request_, first, generator)
     await until(lambda: first.body == b"one ")
-    with pytest.raises(InFlightElsewhereError):
-        await start(another, request_, Caller(), generator)
+    listening = [start(another, request_, caller, generator) for caller in (second, third)]
+    await until(lambda: second.body == third.body == b"one ")
     generator.go_on.set()
     await task
-    caller = Caller()
-    await start(another, request_, caller, generator)
-    assert caller.body == b"one two"
+    assert [await one for one in listening] == ["joined", "joined"]
+    for caller in (second, third):
+        assert (caller.status, caller.body, caller.ended) == (200, b"one two", True)
+        assert caller.is_replayed
+        assert caller.headers[b"content-type"] == b"text/event-stream"
     assert generator.runs == 1
+
+
+async def test_what_is_listened_to_and_breaks_off_ends_in_an_error_and_is_generated_anew_afterwards(
+    process: OncePerKey, another: OncePerKey, request_: KeyedRequest
+) -> None:
+    broken, good, first, second = Generator(whole=False), Generator(), Caller(), Caller()
+    task = start(process, request_, first, broken)
+    await until(lambda: first.body == b"one ")
+    listening = start(another, request_, second, good)
+    await until(lambda: second.body == b"one ")
+    broken.go_on.set()
+    await task
+    with pytest.raises(EngineCutError):
+        await listening
+    assert not second.ended
+    good.go_on.set()
+    caller = Caller()
+    await start(another, request_, caller, good)
+    assert caller.body == b"one two"
+    assert good.runs == 1
+
+
+async def test_who_waits_for_an_answer_that_never_begins_elsewhere_generates_it(
+    process: OncePerKey, another: OncePerKey, request_: KeyedRequest
+) -> None:
+    refusing, good, caller = Refusing(), Generator(), Caller()
+    good.go_on.set()
+    task = start(process, request_, Caller(), refusing)
+    await refusing.running.wait()
+    listening = start(another, request_, caller, good)
+    await asyncio.sleep(0.1)
+    refusing.refuse.set()
+    with pytest.raises(OverloadedError):
+        await task
+    assert await listening == "generated"
+    assert caller.body == b"one two"
+    assert not caller.is_replayed
+
+
+async def test_who_stops_listening_leaves_the_writer_alone(
+    process: OncePerKey, another: OncePerKey, request_: KeyedRequest
+) -> None:
+    generator, first, second = Generator(), Caller(), Caller()
+    task = start(process, request_, first, generator)
+    await until(lambda: first.body == b"one ")
+    listening = start(another, request_, second, generator)
+    await until(lambda: second.body == b"one ")
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+    generator.go_on.set()
+    assert await task == "generated"
+    assert first.body == b"one two"
+    assert (generator.runs, generator.cancelled) == (1, 0)
 
 
 async def test_another_body_is_a_conflict_during_and_after_the_answer(

@@ -186,8 +186,9 @@ def test_text_that_might_have_become_a_stop_sequence_comes_before_the_call(
 ) -> None:
     engine.play(text("Let me look. ST"), *CALLED)
     message = client.messages.create(**ASK, stop_sequences=["STOP"])
-    assert [block.type for block in message.content] == ["text", "tool_use"]
-    assert message.content[0].text == "Let me look. ST"
+    words, called = message.content
+    assert (words.type, called.type) == ("text", "tool_use")
+    assert words.to_dict()["text"] == "Let me look. ST"
 
 
 @pytest.mark.parametrize(
@@ -240,8 +241,9 @@ def test_an_engine_with_the_messages_api_is_asked_in_its_own_words(engine: Scrip
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "noon"}]},
         ]
         message = client.messages.create(**ASK | {"messages": turns})
-    assert [block.type for block in message.content] == ["text", "tool_use"]
-    assert message.content[1].input == {"city": "Paris"}
+    words, called = message.content
+    assert (words.type, called.type) == ("text", "tool_use")
+    assert called.to_dict()["input"] == {"city": "Paris"}
     assert message.stop_reason == "tool_use"
     body = engine.requests[-1]
     assert [one["role"] for one in body["messages"]] == ["user", "assistant", "tool"]
