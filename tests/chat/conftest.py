@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from accounts.models import User
 from chat import services
@@ -14,7 +15,8 @@ from chat.services import Sent
 from chat.services.messages import SENDS
 from tests.chat.lossy_bus import LossyBus
 from tests.chat.page import TRUSTS_THE_BUS
-from tests.chat.site import Site
+from tests.chat.site import APPLICATION, Site
+from tests.waiting import wait_until
 
 Say = Callable[..., Sent]
 
@@ -51,6 +53,15 @@ def bus() -> LossyBus:
     return proxy
 
 
+def sessions_of_sites() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s AND datname = current_database()",
+            [APPLICATION],
+        )
+        return int(cursor.fetchone()[0])
+
+
 @pytest.fixture
 def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
     sites: list[Site] = []
@@ -66,6 +77,8 @@ def make_site(tmp_path: Path) -> Iterator[Callable[..., Site]]:
     yield make
     for site in sites:
         site.kill()
+    # PostgreSQL notices a moment later, and would not let the database be dropped before.
+    wait_until(lambda: not sessions_of_sites())
 
 
 @pytest.fixture
