@@ -27,10 +27,11 @@ if (may("run")) bindKey("mod+enter", "Run", () => void bench.run());
 bindSharing(bench);
 
 showSaid();
-bench
-  .start()
+const started = bench.start();
+// The texts are in the page by now, the rest of the start waits for the server.
+bindComments(bench);
+started
   .then(() => {
-    bindComments(bench);
     // A card in a chat leads here to copy what it shows.
     if (new URLSearchParams(location.search).get("fork") === "yes") menu.start("fork");
   })

@@ -1,11 +1,10 @@
 /* Comments on the workbench: the pane, the marks in the texts, the button beside a selection. */
 import { call } from "../api.js";
 import { versionPage } from "../addresses.js";
-import { one } from "../dom.js";
 import { bindKey } from "../keys.js";
 import { may } from "../sharing/permissions.js";
 import { toast } from "../toast.js";
-import { bindCommentButton } from "./comment_button.js";
+import { bindFloating } from "./comment_button.js";
 import { CommentPane } from "./comment_pane.js";
 import { Texts } from "./texts.js";
 
@@ -30,22 +29,16 @@ async function openNamed(pane, id) {
   toast("This comment was deleted, or is not shared with you.", { tone: "warn" });
 }
 
-/** A press on a marked passage opens its thread. @param {CommentPane} pane */
-function bindMarks(pane) {
-  one("[data-editor-pane]", document, HTMLElement).addEventListener("click", (event) => {
-    const mark = /** @type {Element} */ (event.target).closest("[data-passage]");
-    const selected = !(getSelection()?.isCollapsed ?? true);
-    if (mark instanceof HTMLElement && mark.dataset.passage && !selected) pane.open(mark.dataset.passage);
-  });
-}
-
 /** @param {Workbench} bench started: its texts are in the page */
 export function bindComments(bench) {
   const texts = new Texts(bench);
   const pane = new CommentPane(bench, texts);
-  bindMarks(pane);
   bindKey("alt+c", "Comments", () => pane.show());
-  if (may("comment")) bindCommentButton(texts, (passage) => pane.write(passage));
+  bindFloating(texts, {
+    onComment: may("comment") ? (passage) => pane.write(passage) : null,
+    onPoint: (id) => pane.point(id),
+    onOpen: (id) => pane.open(id),
+  });
   bench.onVersion = () => pane.reset();
   const named = new URLSearchParams(location.search).get("thread");
   void pane.load().then(() => (named ? openNamed(pane, named) : undefined));

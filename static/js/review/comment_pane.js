@@ -228,6 +228,18 @@ export class CommentPane {
     this.tab.click();
   }
 
+  /** Whether the comments are what is seen beside the text. */
+  get isSeen() {
+    return this.root.offsetParent !== null;
+  }
+
+  /** The cursor went into the passage of a thread: it is shown if comments are, and nothing takes the focus. @param {string} id */
+  point(id) {
+    this.#activate(id);
+    if (this.isSeen) this.cards.get(id)?.element.scrollIntoView({ block: "nearest" });
+    return this.isSeen;
+  }
+
   /** Shows a thread, as a mark in the text or a notification names it. @param {string} id */
   open(id) {
     const thread = this.threads.find((each) => each.id === id);

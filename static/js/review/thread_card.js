@@ -115,7 +115,7 @@ export class ThreadCard {
     one("[data-thread-actions]", this.element, HTMLElement).hidden = !this.desk.mayComment || this.form !== null;
     const by = one("[data-thread-resolved]", this.element, HTMLElement);
     by.hidden = !resolved;
-    by.textContent = `Resolved by ${this.thread.resolved_by?.name ?? "a removed account"}`;
+    by.textContent = resolved ? `Resolved by ${this.thread.resolved_by?.name ?? "a removed account"}` : "";
   }
 
   #openReply() {
