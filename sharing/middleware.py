@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 
 from core.middleware import GetResponse
 from sharing import access_log, noting
+
+log = logging.getLogger("playground.sharing")
 
 _REFUSED = 400
 _NOT_WRITTEN = 500
@@ -23,10 +28,17 @@ class SharedReadsMiddleware:
         if noted.any:
             response["Cache-Control"] = "private, no-store"
             if response.status_code < _NOT_WRITTEN:
-                self._record(request, response.status_code, noted)
+                # When the answer is sent: what is written of a refusal must not be told by the time it takes.
+                response._resource_closers.append(lambda: self._record(request, response.status_code, noted))  # type: ignore[attr-defined]
         return response
 
     def _record(self, request: HttpRequest, status: int, noted: noting.Noted) -> None:
+        try:
+            self._write(request, status, noted)
+        except DatabaseError as error:  # whoever closes an answer swallows what is raised
+            log.error("access not logged", extra={"error": type(error).__name__})
+
+    def _write(self, request: HttpRequest, status: int, noted: noting.Noted) -> None:
         match = request.resolver_match
         for prompt_id, may_see in noted.allowed.items():
             if noted.person_id is not None:

@@ -28,7 +28,8 @@ class PromptAccessBackend(BaseBackend):
             return perm in OWNER_PERMISSIONS
         standing = standing_on(user_obj.pk, obj, fresh=perm != access.VIEW)
         allowed = standing is not None and standing.allows(perm, timezone.now())
-        noting.decided(prompt_id=obj.pk, person_id=user_obj.pk, permission=perm, allowed=allowed)
+        if not obj._state.adding:  # a stand-in for an absent one has no log
+            noting.decided(prompt_id=obj.pk, person_id=user_obj.pk, permission=perm, allowed=allowed)
         return allowed
 
 
