@@ -31,6 +31,9 @@ _WITH_BASES = """
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+#: The code of a StorageUnavailable: the store answers, with something else than was saved.
+UNREADABLE = "body_unreadable"
+
 
 def with_bases(body_ids: Collection[uuid.UUID]) -> list[Body]:
     """The named representations and all that they rest on, each behind its base. One query."""
@@ -104,7 +107,7 @@ def _unreadable(body: Body, error: Exception) -> StorageUnavailable:
     log.error("body unreadable", extra={"body": str(body.pk), "reason": type(error).__name__})
     return StorageUnavailable(
         "A text of this version is damaged in the store and is not shown.",
-        code="body_unreadable",
+        code=UNREADABLE,
         kept="Versions that do not rest on it are not affected.",
         next_step="Tell the operator the request id.",
     )

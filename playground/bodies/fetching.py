@@ -19,7 +19,7 @@ from botocore.exceptions import BotoCoreError
 from botocore.httpsession import ProxyConfiguration, get_cert_path
 from botocore.session import get_session
 from botocore.utils import get_environ_proxies
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("playground.bodies")
 
 _OK = 200
-_TIMEOUT = urllib3.Timeout(connect=3, read=20)
 #: Connections that are kept, as many as the client keeps.
 _KEPT = 32
 
@@ -36,16 +35,19 @@ _KEPT = 32
 class Fetcher:
     """Gets objects of one bucket. May be used by many threads; not by a process and its fork."""
 
-    def __init__(self, client: S3Client, *, bucket: str, credentials: Credentials) -> None:
+    def __init__(self, client: S3Client, *, bucket: str, credentials: Credentials, timeout: urllib3.Timeout) -> None:
         self._base = _address(client, bucket)
         self._signer = S3SigV4Auth(credentials, "s3", client.meta.region_name)
-        self._connections = _connections(self._base)
+        self._connections = _connections(self._base, timeout)
 
     def fetch(self, key: str) -> bytes | None:
         """The bytes under `key`, all of them; None if the store did not give them at once.
 
         Then ask the client, which knows what each refusal means, follows a bucket to its region, and tries again. So
         this one never tries twice, and a setting of botocore that it does not know costs time, not a text.
+
+        Raises TimeoutError if the store took the connection and then fell silent: asking it again would only double
+        the wait.
         """
         url = self._base + quote(key, safe="/~")
         request = AWSRequest("GET", url)
@@ -53,6 +55,8 @@ class Fetcher:
             self._signer.add_auth(request)
             headers = dict(request.headers.items())
             answer = self._connections.request("GET", url, headers=headers, decode_content=False, redirect=False)
+        except ReadTimeoutError as error:
+            raise TimeoutError from error
         except (HTTPError, BotoCoreError, OSError) as error:
             log.info("object not fetched at once", extra={"reason": type(error).__name__})
             return None
@@ -68,12 +72,12 @@ def _address(client: S3Client, bucket: str) -> str:
     return signed.partition("?")[0].removesuffix("x")
 
 
-def _connections(address: str) -> urllib3.PoolManager:
+def _connections(address: str, timeout: urllib3.Timeout) -> urllib3.PoolManager:
     """Trusts and goes through what botocore would: the CA bundle and the proxies that the environment names."""
     named = get_session().get_config_variable("ca_bundle") or os.environ.get("REQUESTS_CA_BUNDLE")
     options: dict[str, Any] = {
         "maxsize": _KEPT,
-        "timeout": _TIMEOUT,
+        "timeout": timeout,
         "retries": False,
         "cert_reqs": "CERT_REQUIRED",
         "ca_certs": named or get_cert_path(verify=True),

@@ -18,6 +18,7 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from django.conf import settings
+from urllib3 import Timeout
 
 from core.errors import StorageUnavailable
 from playground.bodies.fetching import Fetcher
@@ -33,20 +34,43 @@ class ObjectMissing(Exception):
     """There is no object under this key, or nothing that is being sent to it in parts."""
 
 
+CONNECT_S = 2
+#: How long the store may be silent over something small, twice: somebody waits for the answer.
+SILENT_S = 5.0
+#: The same over something that it may have to work on: a large object, parts to join, a list.
+PATIENT_SILENT_S = 20.0
+#: What is larger is stored patiently.
+LARGE_BYTES = 4 * 1024 * 1024
+
+
 @functools.cache
 def client() -> S3Client:
     """The S3 client of this process. boto3 clients may be used by many threads."""
-    return _connect(settings.S3_ENDPOINT_URL)
+    return _connect(settings.S3_ENDPOINT_URL, silent_s=PATIENT_SILENT_S)
+
+
+@functools.cache
+def _quick_client() -> S3Client:
+    """The one for what a store answers at once or not at all."""
+    return _connect(settings.S3_ENDPOINT_URL, silent_s=SILENT_S)
 
 
 @functools.cache
 def signer() -> S3Client:
     """A client that only signs addresses, for the endpoint that browsers use; it never connects."""
-    return _connect(settings.S3_PUBLIC_ENDPOINT_URL)
+    return _connect(settings.S3_PUBLIC_ENDPOINT_URL, silent_s=SILENT_S)
 
 
-def _connect(endpoint_url: str | None) -> S3Client:
-    """`when_required`: newer defaults add a CRC32 that compatible stores disagree on and that would be baked into
+def forget_connections() -> None:
+    """Connect anew at the next call: the settings changed, or this is a forked process."""
+    for kept in (client, _quick_client, _fetcher):
+        kept.cache_clear()
+
+
+def _connect(endpoint_url: str | None, *, silent_s: float) -> S3Client:
+    """Each call is tried twice.
+
+    `when_required`: newer defaults add a CRC32 that compatible stores disagree on and that would be baked into
     presigned URLs.
     """
     return _session().client(
@@ -54,9 +78,9 @@ def _connect(endpoint_url: str | None) -> S3Client:
         endpoint_url=endpoint_url,
         config=Config(
             signature_version="s3v4",
-            connect_timeout=3,
-            read_timeout=20,
-            retries={"max_attempts": 2, "mode": "standard"},
+            connect_timeout=CONNECT_S,
+            read_timeout=silent_s,
+            retries={"total_max_attempts": 2, "mode": "standard"},
             max_pool_connections=32,
             request_checksum_calculation="when_required",
             response_checksum_validation="when_required",
@@ -79,16 +103,12 @@ def _fetcher(s3: S3Client, bucket: str) -> Fetcher:
     credentials = _session().get_credentials()
     if credentials is None:
         raise NoCredentialsError
-    return Fetcher(s3, bucket=bucket, credentials=credentials)
-
-
-def _forget_connections() -> None:
-    for kept in (client, _fetcher):
-        kept.cache_clear()
+    timeout = Timeout(connect=CONNECT_S, read=SILENT_S)
+    return Fetcher(s3, bucket=bucket, credentials=credentials, timeout=timeout)
 
 
 #: A forked process would read the answers of its parent's connections.
-os.register_at_fork(after_in_child=_forget_connections)
+os.register_at_fork(after_in_child=forget_connections)
 
 
 @contextlib.contextmanager
@@ -107,7 +127,8 @@ def translated() -> Iterator[None]:
 def put(key: str, data: bytes) -> None:
     """Store `data` under `key`. Raises StorageUnavailable."""
     with translated():
-        client().put_object(Bucket=settings.S3_BUCKET, Key=key, Body=data, ContentType=_CONTENT_TYPE)
+        s3 = client() if len(data) > LARGE_BYTES else _quick_client()
+        s3.put_object(Bucket=settings.S3_BUCKET, Key=key, Body=data, ContentType=_CONTENT_TYPE)
 
 
 def put_file(key: str, file: IO[bytes]) -> None:
@@ -119,14 +140,15 @@ def put_file(key: str, file: IO[bytes]) -> None:
 def get(key: str) -> bytes:
     """The bytes under `key`. Raises ObjectMissing, StorageUnavailable."""
     with translated():
-        data = _fetcher(client(), settings.S3_BUCKET).fetch(key)
-        return client().get_object(Bucket=settings.S3_BUCKET, Key=key)["Body"].read() if data is None else data
+        s3 = _quick_client()
+        data = _fetcher(s3, settings.S3_BUCKET).fetch(key)
+        return s3.get_object(Bucket=settings.S3_BUCKET, Key=key)["Body"].read() if data is None else data
 
 
 def delete(key: str) -> None:
     """Remove the object under `key`; an absent one is no error. Raises StorageUnavailable."""
     with translated():
-        client().delete_object(Bucket=settings.S3_BUCKET, Key=key)
+        _quick_client().delete_object(Bucket=settings.S3_BUCKET, Key=key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,13 +191,13 @@ def sign_get(key: str, *, seconds: int, name: str) -> str:
 def modified_at(key: str) -> dt.datetime:
     """When the object under `key` was written. Raises ObjectMissing, StorageUnavailable."""
     with translated():
-        return client().head_object(Bucket=settings.S3_BUCKET, Key=key)["LastModified"]
+        return _quick_client().head_object(Bucket=settings.S3_BUCKET, Key=key)["LastModified"]
 
 
 def length(key: str) -> int:
     """The size of the object under `key` in bytes. Raises ObjectMissing, StorageUnavailable."""
     with translated():
-        return client().head_object(Bucket=settings.S3_BUCKET, Key=key)["ContentLength"]
+        return _quick_client().head_object(Bucket=settings.S3_BUCKET, Key=key)["ContentLength"]
 
 
 def chunks(key: str, *, size: int = 1024 * 1024) -> Iterator[bytes]:

@@ -80,7 +80,10 @@ def _represent(prompt: Prompt, text: Text) -> StagedBody:
 
 
 def _place_near(prompt: Prompt, text: Text) -> tuple[codec.Encoded, placement.Base[uuid.UUID], bool] | None:
-    """The delta, its base and whether it serves as one; None if a whole copy is the better form."""
+    """The delta, its base and whether it serves as one; None if a whole copy is the better form.
+
+    Raises StorageUnavailable.
+    """
     named = Body.objects.filter(prompt=prompt, unreferenced_since=None)
     near = named.filter(sha256=bytes.fromhex(text.near or "")).first()
     if near is None:
@@ -89,8 +92,11 @@ def _place_near(prompt: Prompt, text: Text) -> tuple[codec.Encoded, placement.Ba
     path = bases(chain)
     try:
         texts = chains.decode_all(chain, {base.key for base in path})
-    except StorageUnavailable:
-        # A damaged base must not keep anybody from saving; and if the store is down, storing the whole copy says so.
+    except StorageUnavailable as error:
+        # A damaged base must not keep anybody from saving. A store that is silent would be as silent over the whole
+        # copy, and over the next text of this save.
+        if error.code != chains.UNREADABLE:
+            raise
         return None
     encoded: dict[uuid.UUID, codec.Encoded] = {}
 

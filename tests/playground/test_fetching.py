@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import signal
-import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import boto3
@@ -21,71 +20,15 @@ from django.conf import settings
 from pytest_django import Settings
 
 from core.errors import StorageUnavailable
-from playground.bodies import fetching, objects
+from playground.bodies import objects
 from playground.bodies.fetching import Fetcher
+from tests.playground.store_front import Front
 from tests.playground.uploading import noise
 
 KEY = "fetching/one"
 DATA = noise(300_000)
 #: Each a key of its own, with bytes of its own.
 MANY = {f"fetching/many-{number}": noise(20_000 + number, seed=number) for number in range(24)}
-
-
-class Front:
-    """Between the reader and the store: passes bytes on, and keeps the first bytes of what it was asked.
-
-    `cut_after`: each answer ends after so many bytes. `silent`: nothing is answered.
-    """
-
-    def __init__(self) -> None:
-        target = urlsplit(str(settings.S3_ENDPOINT_URL))
-        self._target = (str(target.hostname), int(target.port or 80))
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self._open: list[socket.socket] = []
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self.cut_after: int | None = None
-        self.silent = False
-        self.asked: list[bytes] = []
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def hang_up(self) -> None:
-        """Close every connection, as a store does with those that nobody used for a while."""
-        while self._open:
-            with contextlib.suppress(OSError):
-                self._open.pop().shutdown(socket.SHUT_RDWR)
-
-    def stop(self) -> None:
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-        self.hang_up()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                caller, _ = self._listener.accept()
-                store = socket.create_connection(self._target)
-                self._open += [caller, store]
-                threading.Thread(target=self._ask, args=(caller, store), daemon=True).start()
-                threading.Thread(target=self._answer, args=(store, caller), daemon=True).start()
-
-    def _ask(self, caller: socket.socket, store: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := caller.recv(65536):
-                self.asked.append(data[:200])
-                if not self.silent:
-                    store.sendall(data)
-            store.shutdown(socket.SHUT_WR)
-
-    def _answer(self, store: socket.socket, caller: socket.socket) -> None:
-        passed = 0
-        with contextlib.suppress(OSError), store, caller:
-            while data := store.recv(65536):
-                caller.sendall(data if self.cut_after is None else data[: max(0, self.cut_after - passed)])
-                passed += len(data)
-                if self.cut_after is not None and passed >= self.cut_after:
-                    caller.shutdown(socket.SHUT_RDWR)
-                    return
 
 
 @pytest.fixture(autouse=True)
@@ -96,14 +39,16 @@ def stored() -> Iterator[None]:
         objects.delete(key)
 
 
-@pytest.fixture
-def front() -> Iterator[Front]:
-    between = Front()
-    yield between
-    between.stop()
+QUICK = urllib3.Timeout(connect=2, read=5)
 
 
-def fetcher(endpoint_url: str | None = None, *, secret: str | None = None, bucket: str | None = None) -> Fetcher:
+def fetcher(
+    endpoint_url: str | None = None,
+    *,
+    secret: str | None = None,
+    bucket: str | None = None,
+    timeout: urllib3.Timeout = QUICK,
+) -> Fetcher:
     session = boto3.Session(
         aws_access_key_id=settings.S3_ACCESS_KEY_ID,
         aws_secret_access_key=secret or settings.S3_SECRET_ACCESS_KEY,
@@ -113,16 +58,7 @@ def fetcher(endpoint_url: str | None = None, *, secret: str | None = None, bucke
     client = session.client("s3", endpoint_url=endpoint_url or settings.S3_ENDPOINT_URL, config=config)
     credentials = session.get_credentials()
     assert credentials is not None
-    return Fetcher(client, bucket=bucket or settings.S3_BUCKET, credentials=credentials)
-
-
-@pytest.fixture
-def through(front: Front, settings: Settings) -> Iterator[Front]:
-    """The whole application reads through `front`."""
-    settings.S3_ENDPOINT_URL = front.url
-    objects.client.cache_clear()
-    yield front
-    objects.client.cache_clear()
+    return Fetcher(client, bucket=bucket or settings.S3_BUCKET, credentials=credentials, timeout=timeout)
 
 
 def test_an_object_comes_back_whole_in_one_request(front: Front) -> None:
@@ -169,15 +105,36 @@ def test_connections_that_the_store_closed_in_between_harm_nobody(through: Front
         through.hang_up()
 
 
-def test_a_store_that_accepts_and_says_nothing_is_given_up(front: Front, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "_TIMEOUT", urllib3.Timeout(connect=3, read=0.5))
+def test_a_store_that_accepts_and_says_nothing_is_given_up(front: Front) -> None:
     front.silent = True
-    assert fetcher(front.url).fetch(KEY) is None
+    with pytest.raises(TimeoutError):
+        fetcher(front.url, timeout=urllib3.Timeout(connect=2, read=0.5)).fetch(KEY)
+
+
+def test_a_store_that_says_nothing_is_asked_once_for_an_object(impatient: Front) -> None:
+    impatient.silent = True
+    with pytest.raises(StorageUnavailable):
+        objects.get(KEY)
+    assert len(impatient.asked) == 1
+
+
+def test_a_store_that_says_nothing_is_asked_twice_to_keep_one(impatient: Front) -> None:
+    impatient.silent = True
+    with pytest.raises(StorageUnavailable):
+        objects.put("fetching/kept", DATA)
+    assert len([asked for asked in impatient.asked if asked.startswith(b"PUT")]) == 2
 
 
 def test_every_wait_for_the_store_has_an_end() -> None:
-    connection = fetcher()._connections.connection_from_url(str(settings.S3_ENDPOINT_URL))
-    assert (connection.timeout.connect_timeout, connection.timeout.read_timeout) == (3, 20)
+    assert (objects.CONNECT_S, objects.SILENT_S) == (2, 5)
+    objects.get(KEY)
+    kept = objects._fetcher(objects._quick_client(), settings.S3_BUCKET)
+    timeout = kept._connections.connection_from_url(str(settings.S3_ENDPOINT_URL)).timeout
+    assert (timeout.connect_timeout, timeout.read_timeout) == (objects.CONNECT_S, objects.SILENT_S)
+    for s3, silent_s in ((objects._quick_client(), 5), (objects.client(), 20)):
+        config: Any = s3.meta.config
+        assert (config.connect_timeout, config.read_timeout) == (objects.CONNECT_S, silent_s)
+        assert config.retries["total_max_attempts"] == 2
 
 
 def test_an_object_that_is_not_there_is_missing_and_not_a_store_that_is_down() -> None:
@@ -193,10 +150,10 @@ def test_a_bucket_that_is_not_there_is_no_missing_object(settings: Settings) -> 
 
 def test_refused_credentials_are_no_missing_object(settings: Settings) -> None:
     settings.S3_SECRET_ACCESS_KEY = "wrong"
-    objects.client.cache_clear()
+    objects.forget_connections()
     with pytest.raises(StorageUnavailable):
         objects.get(KEY)
-    objects.client.cache_clear()
+    objects.forget_connections()
 
 
 def test_nothing_that_is_refused_is_taken_for_an_object() -> None:
@@ -244,7 +201,7 @@ def test_the_authorities_that_the_environment_names_are_trusted(name: str, monke
 def test_many_threads_of_a_fresh_process_each_get_their_own_object() -> None:
     for key, data in MANY.items():
         objects.put(key, data)
-    objects.client.cache_clear()
+    objects.forget_connections()
     barrier = threading.Barrier(16)
 
     def read(number: int) -> None:

@@ -11,7 +11,7 @@ from django.db import connection
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from playground.api import texts
+from playground import text_answers
 from playground.bodies import chains, recent
 from playground.models import Body, Prompt
 from playground.services import SavedVersion
@@ -23,7 +23,7 @@ Save = Callable[..., SavedVersion]
 
 @pytest.fixture(autouse=True)
 def nothing_read_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "recent_texts", recent.RecentTexts())
+    monkeypatch.setattr(text_answers, "recent_texts", recent.RecentTexts())
 
 
 @pytest.fixture

@@ -69,12 +69,12 @@ def on_own_store(own_store: Instance, settings: Settings) -> Iterator[None]:
     for name, value in own_store.environment.items():
         if name.startswith("S3_"):
             setattr(settings, name, value)
-    objects.client.cache_clear()
+    objects.forget_connections()
     objects.signer.cache_clear()
     forget_messages()
     wait_until(answers)
     yield
-    objects.client.cache_clear()
+    objects.forget_connections()
     objects.signer.cache_clear()
 
 

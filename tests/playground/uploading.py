@@ -115,9 +115,9 @@ def store_down() -> Iterator[None]:
     """The store does not answer: what this process knows of it leads to a dead port."""
     before = settings.S3_ENDPOINT_URL
     settings.S3_ENDPOINT_URL = DEAD
-    objects.client.cache_clear()
+    objects.forget_connections()
     try:
         yield
     finally:
         settings.S3_ENDPOINT_URL = before
-        objects.client.cache_clear()
+        objects.forget_connections()
