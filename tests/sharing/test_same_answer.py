@@ -1,4 +1,4 @@
-"""Absent, foreign, revoked and trashed answer alike, in status, body and queries; 403 is for readers who cannot write."""
+"""Absent, foreign, revoked and trashed answer alike: status, body and queries; 403 is for readers who cannot write."""
 
 from __future__ import annotations
 
