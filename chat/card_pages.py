@@ -15,7 +15,7 @@ from accounts.models import User
 from chat import page_lists, services
 from chat.messages import Reference
 from chat.models import Conversation, ReferenceKind
-from chat.people import find_people
+from chat.people import Found, find_people
 from core.errors import DomainError, InvalidInput, NotAllowed, NotAuthenticated, NotFound, RateLimited
 from core.ids import new_id
 
@@ -64,6 +64,11 @@ def _show(
     request: HttpRequest, person: User, reference: Reference, *, problem: DomainError | None = None
 ) -> HttpResponse:
     asked = request.POST.get("q", "").strip()
+    found: list[Found] = []
+    try:
+        found = find_people(person, asked) if asked else []
+    except RateLimited as error:
+        problem = problem or error
     listed = page_lists.conversations_page(person)
     context: dict[str, Any] = {
         "place": "chat",
@@ -72,7 +77,7 @@ def _show(
         "is_version": reference.kind == ReferenceKind.VERSION,
         "cards": cards_address(),
         "q": asked,
-        "found": find_people(person, asked) if asked else [],
+        "found": found,
         "text": request.POST.get("body", ""),
         "key": new_id(),
         "problem": problem,

@@ -12,6 +12,7 @@ from django.test import Client
 from accounts.models import User
 from chat import services
 from chat.models import Conversation, Inbox, Message
+from chat.people import SEARCHES
 
 SUBJECT = uuid.UUID("018f0000-0000-7000-8000-000000000001")
 
@@ -60,6 +61,17 @@ def test_the_page_names_what_is_sent_and_to_whom_it_can_go(owner_browser: Client
     assert "A run of a prompt" in shown
     assert f'value="conversation:{conversation.pk}"' in shown
     assert f'data-card-address="/shared/cards/run/{SUBJECT}/"' in shown
+
+
+def test_who_searches_too_often_keeps_the_words(owner_browser: Client, friend: User) -> None:
+    SEARCHES.forget()
+    form = {"q": friend.email, "body": "kept words", "key": str(uuid.uuid4())}
+    answers = [owner_browser.post(address(), form) for _ in range(32)]
+    assert answers[0].status_code == 200
+    assert answers[-1].status_code == 429
+    assert "Too many searches" in answers[-1].content.decode()
+    assert "kept words</textarea>" in answers[-1].content.decode()
+    SEARCHES.forget()
 
 
 def test_a_conversation_of_others_is_as_absent(owner_browser: Client, friend: User, stranger: User) -> None:
