@@ -16,7 +16,7 @@ from inference_backend.engines.protocol import (
     StopReason,
     Usage,
 )
-from inference_backend.engines.tool_calls import CallReader, chat_messages, tool_fields
+from inference_backend.engines.tool_calls import CallReader, chat_messages, forced_tools, tool_fields
 from inference_backend.engines.wire import WireEngine, as_object, classify, parse_json, read_count, read_text
 from inference_backend.errors import EngineCutError, EngineFailedError, EngineProtocolError, EngineRefusedError
 
@@ -89,9 +89,9 @@ class ChatCompletionsEngine(WireEngine):
     # --- the wire ---
 
     def _chat_body(self, request: GenerationRequest) -> dict[str, Any]:
-        system, choice = request.system, request.tool_choice
-        if request.tools and choice is None:
-            system = "\n\n".join(filter(None, [system, describe_tools(request.tools)]))
+        system, choice, forced = request.system, request.tool_choice, forced_tools(request)
+        if forced:
+            system = "\n\n".join(filter(None, [system, describe_tools(forced)]))
         messages = [{"role": "system", "content": system}] if system is not None else []
         messages += chat_messages(request.turns)
         body: dict[str, Any] = {
@@ -102,9 +102,9 @@ class ChatCompletionsEngine(WireEngine):
         for name in ("temperature", "top_p", "top_k"):
             if (value := getattr(request, name)) is not None:
                 body[name] = value
-        if request.tools and choice is not None:
+        if choice is not None and not forced:
             body |= tool_fields(request, choice)
-        schema = answer_schema(request.tools) if request.tools and choice is None else request.schema
+        schema = answer_schema(forced) if forced else request.schema
         if schema is not None:
             body["response_format"] = {
                 "type": "json_schema",
@@ -127,9 +127,9 @@ def _read_chunk(payload: str) -> JsonObject:
 
 
 def _reader(request: GenerationRequest) -> TextReader:
-    if not request.tools:
-        return TextReader()
-    return ToolReader(request.tools) if request.tool_choice is None else CallReader(request.tool_choice)
+    if forced := forced_tools(request):
+        return ToolReader(forced)
+    return CallReader(request.tool_choice) if request.tool_choice else TextReader()
 
 
 def _read_choice(chunk: JsonObject) -> tuple[str, Sequence[object], str | None]:

@@ -92,8 +92,6 @@ def asked(engine: ScriptedEngine) -> dict[str, Any]:
         (None, {"tool_choice": "auto"}),
         ({"type": "auto"}, {"tool_choice": "auto"}),
         ({"type": "auto", "disable_parallel_tool_use": True}, {"tool_choice": "auto", "parallel_tool_calls": False}),
-        ({"type": "any"}, {"tool_choice": "required"}),
-        ({"type": "tool", "name": "get_time"}, {"tool_choice": {"type": "function", "function": {"name": "get_time"}}}),
         ({"type": "none"}, {"tool_choice": "none"}),
     ],
 )
@@ -116,6 +114,23 @@ def test_the_engine_is_told_the_tools_and_the_choice(
         },
         {"type": "function", "function": {"name": "get_time", "description": "", "parameters": TIME["input_schema"]}},
     ]
+
+
+@pytest.mark.parametrize("choice", [{"type": "any"}, {"type": "tool", "name": "get_weather"}])
+def test_a_call_that_must_be_is_forced_by_schema(
+    engine: ScriptedEngine, client: anthropic.Anthropic, choice: Any
+) -> None:
+    arguments = '{"city": "Paris"}'
+    is_any = choice["type"] == "any"
+    engine.play(*whole(f'{{"name": "get_weather", "arguments": {arguments}}}' if is_any else arguments))
+    message = client.messages.create(**ASK, tool_choice=choice)
+    [called] = message.content
+    assert called.to_dict()["input"] == {"city": "Paris"}
+    assert message.stop_reason == "tool_use"
+    body = asked(engine)
+    assert not {"tools", "tool_choice"} & body.keys()
+    schema = body["response_format"]["json_schema"]["schema"]
+    assert (schema == WEATHER["input_schema"]) is not is_any
 
 
 def test_earlier_calls_and_their_results_reach_the_engine_as_such(
@@ -198,8 +213,9 @@ def test_text_that_might_have_become_a_stop_sequence_comes_before_the_call(
         [call(1, name="get_time")],
         [call(0, name="get_time"), call(1, name="get_weather"), call(0, arguments="{}")],
         [frame({"choices": [{"index": 0, "delta": {"tool_calls": "none"}, "finish_reason": None}]})],
+        [call(0, name="get_weather", arguments='"Paris"')],
     ],
-    ids=["no name", "a number too far", "back to an earlier call", "no list"],
+    ids=["no name", "a number too far", "back to an earlier call", "no list", "no object"],
 )
 def test_pieces_that_make_no_sense_are_an_error_and_never_a_call(
     engine: ScriptedEngine, address: str, said: list[Step]

@@ -73,8 +73,8 @@ SCRIPTS: Mapping[str, list[Step]] = {
         End(),
     ],
     "bare_call": [call(0, name="get_time"), finish("tool_calls"), usage(9, 2), DONE, End()],
-    "named_call": [call(0, name="get_weather", arguments='{"city": "Paris"}'), finish(), usage(9, 6), DONE, End()],
     "cut_call": [call(0, name="get_weather", arguments='{"city": "Pa'), finish("length"), usage(9, 6), DONE, End()],
+    "word_call": [call(0, name="get_weather", arguments='"Paris"'), finish("tool_calls"), usage(9, 6), DONE, End()],
     "person": [text('{"name": "Ada", '), text('"age": 36}'), finish(), usage(9, 8), DONE, End()],
     "zero_usage": [text("counted"), finish(), usage(0, 0), DONE, End()],
     "no_usage": [text("one"), text(" two"), finish(), DONE, End()],
@@ -221,8 +221,8 @@ def own_tools() -> list[Case]:
         *_plain("one call of two", ask("two_calls", **single), _called([weather], 8))[:2],
         *_plain("call without arguments", ask("bare_call", **free), _called([time], 2))[:2],
         *_plain("no call", ask("hello", **free), _counted(said("Hello there friend"), 5, 3)),
-        *_plain("some call", ask("named_call", **some), _called([weather], 6)),
-        *_plain("named call", ask("named_call", **named), _called([weather], 6)),
+        *_plain("some call", ask("either", **some), _called([weather], 6)),
+        *_plain("named call", ask("weather", **named), _called([weather], 6)),
         Case(
             name="words and a call, event by event",
             call="raw_stream",
@@ -247,10 +247,10 @@ def own_tools() -> list[Case]:
             expected=_counted(said("", "model_context_window_exceeded") | {"content": [weather | {"input": {}}]}, 9, 6),
         ),
         Case(
-            name="told to call, and did not",
-            call="raw_stream",
-            params=ask("hello", **some),
-            expected={"text": "Hello there friend", "stop_reason": None},
+            name="arguments that are no object",
+            call="create",
+            params=ask("word_call", **both),
+            expected=failed(500, "api_error", sdk_class="InternalServerError"),
         ),
     ]
 
