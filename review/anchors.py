@@ -20,9 +20,9 @@ from review.passages import Passage, code_points_in, cuts_a_letter, occurrences,
 
 State = Literal["carried", "suggested", "outdated"]
 #: How it was found: `same_text` the text did not change; `in_place` nothing before (or behind) it did; `context` its
-#: words between the same neighbours; `unique` its words, there once then and now. `similar` and `elsewhere` (its words,
-#: at a place that nothing vouches for) are guesses.
-Method = Literal["same_text", "in_place", "context", "unique", "similar", "elsewhere", "none"]
+#: words between the same neighbours; `beside` its words, there once then and now, next to one of them; `unique` its
+#: words among new neighbours. `similar` and `elsewhere` (its words, at a place that nothing vouches for) are guesses.
+Method = Literal["same_text", "in_place", "context", "beside", "unique", "similar", "elsewhere", "none"]
 
 #: Code points kept on either side of a passage.
 CONTEXT = 32
@@ -30,6 +30,8 @@ CONTEXT = 32
 ENOUGH = 32
 #: A neighbour that is shorter says nothing.
 LEAST_CONTEXT = 8
+#: In bytes: so much on either side tells a place apart without more ado.
+WIDE = 16 * 1024
 _STEP = 64 * 1024
 
 
@@ -95,7 +97,7 @@ class Change:
         """Where `passage` of the older text is in the newer one."""
         if self.old == self.new:
             return _carried(passage, "same_text")
-        if placed := self._in_place(passage):
+        if placed := self._in_place(passage) or self._in_wide_context(passage):
             return _carried(placed, "in_place")
         quote = quote_at(self.old, passage)
         found = self._by_context(quote)
@@ -103,7 +105,7 @@ class Change:
             return _carried(found, "context")
         found = self._by_its_words(quote)
         if found is not None and self._is_believed(passage, quote, found):
-            return _carried(found, "unique")
+            return _carried(found, "beside" if any(_kept_sides(self.new, found, quote)) else "unique")
         return self.suggest(quote, passage)
 
     def suggest(self, quote: Quote, passage: Passage) -> Outcome:
@@ -131,6 +133,22 @@ class Change:
             moved = len(self.new) - len(self.old)
             return Passage(start=passage.start + moved, end=passage.end + moved)
         return None
+
+    def _in_wide_context(self, passage: Passage) -> Passage | None:
+        """In long texts: if WIDE bytes on either side are unchanged, and all that is there once then and now.
+
+        Two searches for something long are quick, and spare a dozen for something short.
+        """
+        first, last = passage.start - WIDE, passage.end + WIDE
+        if first < 0 or last > len(self.old):
+            return None
+        whole = self.old[first:last]
+        at = self.new.find(whole)
+        if at < 0 or self.new.find(whole, at + 1) >= 0 or self.old.find(whole) != first:
+            return None
+        if self.old.find(whole, first + 1) >= 0:
+            return None
+        return Passage(start=at + WIDE, end=at + WIDE + passage.length)
 
     def _by_context(self, quote: Quote) -> Passage | None:
         """The words between the same neighbours: once in the older text, and once in the newer."""

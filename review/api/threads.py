@@ -5,14 +5,12 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from celery import signature
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from core import effects
 from core.errors import InvalidInput, NotFound
 from core.paging import NewestFirst
 from playground import access
@@ -30,12 +28,11 @@ from review.api.serializers import (
 )
 from review.asking import thread_for
 from review.carrying import carry_threads, threads_of
+from review.later import carry_later
 from review.models import Thread
 from review.people import people_of
 from review.presenting import comment_json, present
 
-#: By name: the task's module is the worker's.
-CARRY_THREADS = signature("review.tasks.carry_threads", options={"priority": 6, "expires": 60})
 STATES = ("open", "resolved", "all")
 STATE = OpenApiParameter("state", OpenApiTypes.STR, enum=STATES, description="Default: all.")
 MOST_PEOPLE = 20
@@ -59,7 +56,7 @@ class VersionThreads(APIView):
         rows = pages.paginate_queryset(_in_state(threads, request).select_related("version", "resolved_by"), request)
         pending = carry_threads(version, rows)
         if pending:
-            effects.enqueue(CARRY_THREADS, str(version.pk))
+            carry_later(version)
         answer = pages.get_paginated_response(present(rows, version=version, person=person(request)))
         answer.data["pending"] = pending
         return answer
@@ -109,7 +106,7 @@ class ThreadDetail(APIView):
         asked = request.query_params.get("version")
         version = access.version_of(thread.prompt, asked) if asked else thread.version
         if carry_threads(version, [thread]):
-            effects.enqueue(CARRY_THREADS, str(version.pk))
+            carry_later(version)
         return Response(_one(thread.pk, version, request))
 
 

@@ -16,12 +16,11 @@ from review.services.threads import Anchor, read_passage
 def decide_placement(*, person: User, thread: Thread, version: Version, accept: bool) -> Placement:
     """Accept the suggested place, which later versions then start from; or refuse it: there the thread is outdated.
 
-    A carried place may be refused, too. Raises Conflict if there is nothing (any more) to decide.
+    Raises Conflict if there is nothing (any more) to decide.
     """
     with transaction.atomic():
         placed = Placement.objects.select_for_update(of=("self",)).filter(thread=thread, version=version).first()
-        undecided = [PlacementState.SUGGESTED] if accept else [PlacementState.SUGGESTED, PlacementState.CARRIED]
-        if placed is None or placed.state not in undecided:
+        if placed is None or placed.state != PlacementState.SUGGESTED:
             raise Conflict("Somebody has decided this already.", code="decided", next_step="Load the comments again.")
         placed.decided_by, placed.decided_at = person, timezone.now()
         if accept:
@@ -40,15 +39,20 @@ def attach_thread(*, person: User, thread: Thread, version: Version, anchor: Anc
     if thread.version.number not in line_of(version, {thread.version.number}):
         raise InvalidInput("This version was not made from the one the comment is on.", field="version")
     text, passage = read_passage(version, anchor)
+    found = placement_at(thread, version, anchor.text, text, passage)
+    found.state, found.method = PlacementState.ACCEPTED, "by_hand"
+    found.decided_by, found.decided_at = person, timezone.now()
+    decided = {name: getattr(found, name) for name in _DECIDED}
     with transaction.atomic():
-        Placement.objects.select_for_update(of=("self",)).filter(thread=thread, version=version).first()
-        placed = placement_at(thread, version, anchor.text, text, passage)
-        placed.state, placed.method = PlacementState.ACCEPTED, "by_hand"
-        placed.decided_by, placed.decided_at = person, timezone.now()
-        Placement.objects.filter(thread=thread, version=version).delete()
-        placed.save(force_insert=True)
+        placed, _ = Placement.objects.update_or_create(thread=thread, version=version, defaults=decided)
         _forget_later(thread, placed)
     return placed
+
+
+_DECIDED = (
+    *("state", "method", "confidence", "text_index", "words", "decided_by", "decided_at"),
+    *("start", "end", "point_start", "point_end", "unit_start", "unit_end"),
+)
 
 
 def _clear(placed: Placement) -> None:

@@ -126,6 +126,7 @@ def test_by_keyboard_alone_a_line_is_commented_on_replied_to_and_settled(page: P
     page.keyboard.press("Enter")
     expect(threads(page)).to_have_count(0)
     expect(page.locator(".cm-line .passage")).to_have_count(0)
+    expect(pane(page).get_by_role("button", name=re.compile("Open"))).to_be_focused()
     pane(page).get_by_role("button", name=re.compile("Resolved")).click()
     expect(threads(page)).to_contain_text("Resolved by")
     pane(page).get_by_role("button", name="Open again").click()

@@ -13,6 +13,8 @@ import { inOrder } from "./thread_words.js";
 /** @typedef {import("./texts.js").Passage} Passage */
 
 const EVERY_MS = 10_000;
+/* While something else is seen beside the text: the marks in it are still kept up. */
+const SELDOM_MS = 60_000;
 const SOON_MS = 1500;
 const MOST_PAGES = 5;
 
@@ -85,7 +87,7 @@ export class CommentPane {
       this.loaded = true;
       this.#say("");
       this.#paint();
-      this.#later(pending ? SOON_MS : EVERY_MS);
+      this.#later(pending ? SOON_MS : this.isSeen ? EVERY_MS : SELDOM_MS);
     } catch (error) {
       if (asking === this.asking) this.#failed(error);
     }
@@ -140,12 +142,7 @@ export class CommentPane {
 
   #paint() {
     const shown = this.threads.filter(({ state }) => this.filter === "all" || state === this.filter).sort(inOrder);
-    const ids = new Set(shown.map(({ id }) => id));
-    for (const [id, card] of this.cards) {
-      if (ids.has(id)) continue;
-      card.element.remove();
-      this.cards.delete(id);
-    }
+    this.#drop(new Set(shown.map(({ id }) => id)));
     shown.forEach((thread, place) => {
       const card = this.cards.get(thread.id) ?? this.#card(thread);
       card.update(thread);
@@ -156,6 +153,20 @@ export class CommentPane {
     this.#paintCount();
     this.#paintEmpty(shown.length);
     this.mark();
+  }
+
+  /** Takes away the cards of other threads; the focus goes on to the next. @param {Set<string>} ids */
+  #drop(ids) {
+    if (!ids.has(this.active)) this.active = "";
+    for (const [id, card] of this.cards) {
+      if (ids.has(id)) continue;
+      const next = card.element.nextElementSibling ?? card.element.previousElementSibling;
+      const had = card.element.contains(document.activeElement);
+      card.element.remove();
+      this.cards.delete(id);
+      const heir = next instanceof HTMLElement ? next : one("[data-comments-filter] [aria-pressed=true]", this.root, HTMLElement);
+      if (had) heir.focus();
+    }
   }
 
   /** @param {any} thread */

@@ -66,7 +66,7 @@ export class ThreadCard {
     note.hidden = !(suggested || thread.placement.state === "outdated");
     note.textContent = about;
     one("[data-thread-decide]", element, HTMLElement).hidden = !(suggested && desk.mayComment);
-    one("[data-thread-attach]", element, HTMLElement).hidden = !(desk.mayComment && (suggested || thread.placement.state === "outdated"));
+    one("[data-thread-attach]", element, HTMLElement).hidden = !(desk.mayComment && (suggested || thread.placement.state === "outdated" || thread.placement.method === "unique"));
   }
 
   /** @param {string} selector @param {string | null} words */
