@@ -42,7 +42,7 @@ django.setup()
 
 import psutil  # noqa: E402
 import psycopg  # noqa: E402
-import redis.asyncio  # noqa: E402
+import redis  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY  # noqa: E402
 from django.contrib.sessions.backends.db import SessionStore  # noqa: E402
@@ -53,7 +53,6 @@ from websockets.typing import Origin  # noqa: E402
 
 from accounts.models import User  # noqa: E402
 from chat import presence, sending, statements  # noqa: E402
-from chat.database import make_pool  # noqa: E402
 from chat.models import Conversation, Mailbox, Member  # noqa: E402
 from chat.presence import Here  # noqa: E402
 from chat.services.last_seen import flush_last_seen  # noqa: E402
@@ -84,12 +83,12 @@ QUICK = Sizes(blocks=7, a_block=50, pairs_s=1.0, idle=200, idle_s=2.0, offline=1
 
 @dataclass
 class Client:
-    """One person's socket; `events` counts what came, and wakes who waits."""
+    """One person's socket. `awaited` has who waits for which message: nobody takes another one for it."""
 
     socket: ClientConnection
     gen: int = 0
     sent: asyncio.Event = field(default_factory=asyncio.Event)
-    event: asyncio.Event = field(default_factory=asyncio.Event)
+    awaited: dict[str, asyncio.Future[None]] = field(default_factory=dict)
     drained: asyncio.Event = field(default_factory=asyncio.Event)
     have: int = 0
     told: int = 0
@@ -100,12 +99,10 @@ class Client:
             frame = json.loads(text)
             match frame["type"]:
                 case "event":
-                    self.have = frame["inbox_seq"]
-                    self.event.set()
+                    self.take([frame])
                 case "page":
                     # A check of positions may overtake the bus: the event then comes in a page.
-                    self.have = frame["events"][-1]["inbox_seq"]
-                    self.event.set()
+                    self.take(frame["events"])
                     await self.acknowledge()
                 case "sent":
                     self.sent.set()
@@ -115,6 +112,13 @@ class Client:
                     await self.tell(type="ping", have=self.have, peers=[])
             if self.have - self.told >= 50:
                 await self.acknowledge()
+
+    def take(self, events: list[dict[str, Any]]) -> None:
+        self.have = events[-1]["inbox_seq"]
+        for event in events:
+            waiting = self.awaited.pop(event["message"]["client_msg_id"], None)
+            if waiting is not None:
+                waiting.set_result(None)
 
     async def acknowledge(self) -> None:
         self.told = self.have
@@ -218,39 +222,38 @@ def percentile(values: Milliseconds, share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
-async def floor_block(pair: Pair, count: int) -> Milliseconds:
-    """Store, commit, publish, hear it: one after the other."""
-    pool = make_pool()
-    await pool.open(wait=True)
-    speaker = redis.asyncio.Redis.from_url(settings.REDIS_URL)
-    hearer = redis.asyncio.Redis.from_url(settings.REDIS_URL).pubsub()
-    await hearer.subscribe("bench-floor")
-    await hearer.get_message(timeout=5)
+def floor_block(pair: Pair, count: int) -> Milliseconds:
+    """Store, commit, publish, hear it: one after the other, with blocking clients and nothing else in between."""
+    parameters = connection.get_connection_params()
+    wanted = {name: parameters[name] for name in ("host", "port", "user", "password", "dbname")}
+    speaker = redis.Redis.from_url(settings.REDIS_URL)
+    hearer = redis.Redis.from_url(settings.REDIS_URL).pubsub()  # type: ignore[no-untyped-call]
+    hearer.subscribe("bench-floor")
+    hearer.get_message(timeout=5)
     times = []
-    async with pool.connection() as database:
+    with psycopg.connect(**wanted, autocommit=True, prepare_threshold=2) as database:
         for _ in range(count):
             draft = sending.draft(
                 sender=pair.sender.pk, conversation=pair.conversation, client_msg_id=uuid.uuid4(), body=BODY
             )
             started = time.perf_counter()
-            await (await database.execute(statements.SEND.encode(), draft.parameters())).fetchall()
-            await speaker.publish("bench-floor", BODY * 4)
-            while await hearer.get_message(ignore_subscribe_messages=True, timeout=5) is None:
-                continue
+            database.execute(statements.SEND.encode(), draft.parameters()).fetchall()
+            speaker.publish("bench-floor", BODY * 4)
+            hearer.parse_response(block=True)
             times.append((time.perf_counter() - started) * 1000)
-    await hearer.aclose()  # type: ignore[no-untyped-call]  # the package leaves it out
-    await speaker.aclose()
-    await pool.close()
+    hearer.close()
+    speaker.close()
     return times
 
 
 async def say(pair: Pair, sender: Client, reader: Client) -> float:
     """One message, from before the frame is written until the event is read: milliseconds."""
-    reader.event.clear()
+    client_id = str(uuid.uuid4())
+    arrived = reader.awaited[client_id] = asyncio.get_running_loop().create_future()
     started = time.perf_counter()
-    await sender.tell(type="send", conversation=str(pair.conversation), id=str(uuid.uuid4()), body=BODY)
+    await sender.tell(type="send", conversation=str(pair.conversation), id=client_id, body=BODY)
     async with asyncio.timeout(30):
-        await reader.event.wait()
+        await arrived
     return (time.perf_counter() - started) * 1000
 
 
@@ -262,7 +265,7 @@ async def compare(site: Site, pair: Pair, floor_pair: Pair, sizes: Sizes) -> dic
     p50s, p99s, floors, chats = [], [], [], []
     used_s = 0.0
     for _ in range(sizes.blocks):
-        floor = await floor_block(floor_pair, sizes.a_block)
+        floor = await asyncio.to_thread(floor_block, floor_pair, sizes.a_block)
         before_s = site.cpu_s()
         chat = [await say(pair, sender, reader) for _ in range(sizes.a_block)]
         used_s += site.cpu_s() - before_s
