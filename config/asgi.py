@@ -1,4 +1,4 @@
-"""HTTP goes to Django, sockets to `config.websockets`: `uvicorn config.asgi:application`."""
+"""HTTP goes to Django, sockets to `config.websockets`. `config.server` serves it."""
 
 from __future__ import annotations
 
