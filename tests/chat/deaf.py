@@ -1,4 +1,4 @@
-"""The application with the repair of gaps switched off: no test of losses may pass on it. `config.server` imports it."""
+"""The application with the repair of gaps switched off: no test of losses may pass on it. For `config.server`."""
 
 from __future__ import annotations
 
