@@ -113,29 +113,6 @@ def pytest_load_initial_conftests(args: list[str]) -> Generator[None]:
     return (yield)
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Three for two cores: most of its time a test waits, for a process to start or a clock to go on.
-
-    Those of faults load the machine by themselves. Each worker has a Redis database, and one more for its own workers.
-    """
-    cores = len(os.sched_getaffinity(0))
-    return max(1, min(7, cores if config.option.markexpr == "faults" else cores * 3 // 2))
-
-
-@pytest.hookimpl(trylast=True)  # the markers of the browser tests are set in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests last: Playwright leaves an event loop running in its process, where no async test can run then.
-
-    Among the others, and among the browser tests, long ones come first: whoever takes one up last is waited for.
-    """
-    items.sort(key=lambda item: (has(item, "browser"), not has(item, "long")))
-
-
-def has(item: pytest.Item, marker: str) -> bool:
-    return item.get_closest_marker(marker) is not None
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     """Fault tests of the running application wait for each other: they would kill it under each other's hands.
