@@ -24,7 +24,8 @@ from inference_backend.metrics import Metrics
 from inference_backend.pools.batch_pool import BatchPool
 from inference_backend.pools.token_pool import TokenPool
 from inference_backend.record import RequestRecord
-from inference_backend.safety.service import open_safety, policy_path
+from inference_backend.safety.policy_file import PolicyFile
+from inference_backend.safety.service import open_safety, policy_file, policy_path
 from inference_backend.safety.stages import SafetyStages
 from inference_backend.scheduling.delay_gate import Band
 from inference_backend.scheduling.token import token_gate
@@ -49,6 +50,7 @@ class Service:
     embeddings: EmbeddingModels
     #: None where no policy is given: then nothing is inspected.
     safety: SafetyStages | None
+    safety_policy: PolicyFile | None
     stalled_caller_s: float
 
     async def greet(self, headers: Mapping[str, str], record: RequestRecord) -> tuple[Caller, ApiVersion]:
@@ -78,6 +80,8 @@ class Service:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self.limits.watch())
             tasks.create_task(self.fleet.watch())
+            if self.safety_policy is not None:
+                tasks.create_task(self.safety_policy.watch())
             if self.file is not None:
                 tasks.create_task(self.file.watch())
 
@@ -100,6 +104,8 @@ def build_service(settings: Settings) -> Service:
     store = SharedStore(settings.redis_url) if settings.redis_url else None
     # Of every start anew: what an earlier process held is not this one's.
     process = secrets.token_hex(8)
+    policy = policy_path(settings, file)
+    safety = open_safety(policy, metrics=metrics.safety, on_call=metrics.batch.observe)
     return Service(
         keys=KeyRegistry(
             redis_url=settings.redis_url,
@@ -118,7 +124,8 @@ def build_service(settings: Settings) -> Service:
         ),
         embeddings=open_embeddings(settings, file, on_call=metrics.batch.observe),
         stalled_caller_s=settings.stalled_caller_s,
-        safety=open_safety(policy_path(settings, file), metrics=metrics.safety, on_call=metrics.batch.observe),
+        safety=safety,
+        safety_policy=policy_file(policy, safety, on_call=metrics.batch.observe) if policy and safety else None,
     )
 
 

@@ -18,8 +18,10 @@ from inference_backend.store import SharedStore
 KEPT_S = 24 * 3600
 #: A process that was killed blocks its keys for this long.
 LEASE_S = 10.0
-#: For so long after its last question a process that listens to an answer is thought of, and what it hears is there.
-LISTENED_S = 15.0
+#: For so long a process that listens to an answer counts as there after its last question.
+LISTENER_S = 2.0
+#: For so long what was shared can be heard after its last piece.
+SHARED_S = 15
 LOCAL_BYTES = 64 * 1024 * 1024
 LOCAL_KEYS = 100_000
 #: Compressing more than this takes milliseconds.
@@ -232,14 +234,14 @@ return {redis.call('STRLEN', said)}
 """
 )
 
-# ARGV: fingerprint, first byte, how long the listener is remembered in seconds, time.
+# ARGV: fingerprint, first byte, how long the listener is remembered in milliseconds, time.
 HEAR = (
     _NOW
     + """
 if not stored[1] or stored[1] ~= ARGV[1] or stored[2] ~= 'in_flight' or tonumber(stored[4]) <= clock(ARGV[4]) then
   return {1, '', '', ''}
 end
-redis.call('SET', 'shared:' .. KEYS[1] .. ':wanted', '1', 'EX', ARGV[3])
+redis.call('SET', 'shared:' .. KEYS[1] .. ':wanted', '1', 'PX', ARGV[3])
 local head = redis.call('GET', 'shared:' .. KEYS[1] .. ':head:' .. stored[3])
 return {0, stored[3], head or '', redis.call('GETRANGE', 'shared:' .. KEYS[1] .. ':said:' .. stored[3], ARGV[2], -1)}
 """
@@ -282,13 +284,13 @@ class SharedJournal:
         self, request: KeyedRequest, fence: str, head: KeptAnswer | None, body: bytes, at: int
     ) -> int | None:
         [length] = await self._share.run(
-            keys=[_key(request)], args=[fence, at, body, _pack_head(head) if head else b"", int(LISTENED_S)]
+            keys=[_key(request)], args=[fence, at, body, _pack_head(head) if head else b"", SHARED_S]
         )
         return None if length < 0 else int(length)
 
     async def hear(self, request: KeyedRequest, at: int) -> Heard:
         ended, fence, head, body = await self._hear.run(
-            keys=[_key(request)], args=[request.fingerprint, at, int(LISTENED_S), ""]
+            keys=[_key(request)], args=[request.fingerprint, at, int(LISTENER_S * 1000), ""]
         )
         return Heard(
             ended=bool(ended), fence=bytes(fence).decode(), head=_unpack_head(head, b"") if head else None, body=body

@@ -33,6 +33,10 @@ Outcome = Literal["generated", "joined", "replayed", "conflict", "busy", "too_la
 
 #: Also how long it takes until a process that writes an answer learns that another listens.
 RENEW_S = LEASE_S / 10
+#: A caller that was cut off comes back with its key after half a second, as the SDKs do, and finds its answer on the
+#: way. One that does not must still have freed its slot of the engine within a second.
+LINGER_S = 0.75
+LINGER_LOOK_S = 0.05
 #: For so long a finished answer is kept in memory while the store cannot take it.
 SETTLE_S = 60.0
 SETTLE_PAUSE_S = 0.5
@@ -132,9 +136,25 @@ class OncePerKey:
             yield
         finally:
             flight.callers -= 1
+            if not flight.callers and not flight.is_heard:
+                await self._linger(flight)
             if not flight.callers and not flight.recording.has_ended:
                 self._leave(flight)
                 await _end([flight.task])
+
+    async def _linger(self, flight: Flight) -> None:
+        """The answer goes on for a moment without a caller, and for as long as another process listens to it."""
+        until = time.monotonic() + LINGER_S
+        while not (flight.callers or flight.recording.has_ended or flight.task is None or flight.task.done()):
+            if time.monotonic() >= until and not await self._is_listened_to(flight):
+                return
+            await asyncio.wait({flight.task}, timeout=LINGER_LOOK_S)
+
+    async def _is_listened_to(self, flight: Flight) -> bool:
+        try:
+            return await self._journal.share(flight.request, flight.fence, None, b"", 0) is not None
+        except StoreDownError:
+            return False
 
     def _leave(self, flight: Flight) -> None:
         flight.is_leaving = True

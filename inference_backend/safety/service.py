@@ -13,6 +13,7 @@ from inference_backend.safety.classifiers import LlamaGuard, toxicity
 from inference_backend.safety.finding import Passage, Scores
 from inference_backend.safety.metrics import SafetyMetrics
 from inference_backend.safety.policy import Classifier, read_policy
+from inference_backend.safety.policy_file import PolicyFile
 from inference_backend.safety.stages import SafetyStages
 from inference_backend.scheduling.batch import BatchScheduler
 from inference_backend.settings import Settings, SettingsError
@@ -48,6 +49,12 @@ def open_safety(
     policy = read_policy(path)
     pool = _pool(policy.classifier, on_call, environment) if policy.classifier else None
     return SafetyStages(policy, pool=pool, metrics=metrics)
+
+
+def policy_file(
+    path: Path, stages: SafetyStages, *, on_call: CallObserver, environment: Mapping[str, str] = os.environ
+) -> PolicyFile:
+    return PolicyFile(path, stages, lambda classifier: _pool(classifier, on_call, environment))
 
 
 def _pool(classifier: Classifier, on_call: CallObserver, environment: Mapping[str, str]) -> BatchPool[Passage, Scores]:

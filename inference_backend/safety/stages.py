@@ -4,8 +4,9 @@ output."""
 import asyncio
 import logging
 import time
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
 from typing import Literal
 
 from inference_backend.engines.protocol import (
@@ -35,21 +36,71 @@ KEPT_CHARS = 4000
 Pool = BatchPool[Passage, Scores]
 
 
+@dataclass(kw_only=True, slots=True, eq=False)
+class Edition:
+    """A policy and the pool of its classifier, None where it names none; `answers` are those being judged by it."""
+
+    policy: Policy
+    pool: Pool | None
+    answers: int = 0
+    is_retired: bool = False
+
+
 class SafetyStages:
-    """What a policy asks for. `pool` is that of its classifier; None where it names none."""
+    """What a policy asks for. An answer is judged to its end by the edition that it began with."""
 
     def __init__(self, policy: Policy, *, pool: Pool | None, metrics: SafetyMetrics) -> None:
-        self.policy = policy
-        self.pool = pool
+        self.edition = Edition(policy=policy, pool=pool)
         self.metrics = metrics
+        self._retired: set[Edition] = set()
+        self._closing: set[asyncio.Task[None]] = set()
+
+    @property
+    def policy(self) -> Policy:
+        return self.edition.policy
+
+    @property
+    def pool(self) -> Pool | None:
+        return self.edition.pool
 
     def start(self) -> None:
         if self.pool:
             self.pool.start()
 
     async def aclose(self) -> None:
-        if self.pool:
-            await self.pool.aclose()
+        await asyncio.gather(*self._closing, return_exceptions=True)
+        for pool in {edition.pool for edition in (self.edition, *self._retired)} - {None}:
+            if pool is not None:
+                await pool.aclose()
+
+    def replace(self, policy: Policy, pool: Pool | None) -> None:
+        """For answers that begin from now. The old pool, if `pool` is another, closes when no answer needs it."""
+        old, self.edition = self.edition, Edition(policy=policy, pool=pool)
+        old.is_retired = True
+        self._retired.add(old)
+        self._close_unneeded(old)
+
+    @contextmanager
+    def judging(self, edition: Edition) -> Iterator[Edition]:
+        """Around the answer of a request that came while `edition` was in force; yields the one that judges it."""
+        if edition.is_retired:
+            edition = self.edition
+        edition.answers += 1
+        try:
+            yield edition
+        finally:
+            edition.answers -= 1
+            self._close_unneeded(edition)
+
+    def _close_unneeded(self, edition: Edition) -> None:
+        if not edition.is_retired or edition.answers:
+            return
+        self._retired.discard(edition)
+        pool = edition.pool
+        if pool is not None and all(pool is not other.pool for other in (self.edition, *self._retired)):
+            task = asyncio.create_task(pool.aclose())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
 
     def open(self, request: GenerationRequest, *, tier: Tier, request_id: str = "") -> "Inspection":
         """For one request; used once."""
@@ -60,17 +111,20 @@ class Inspection:
     """Call `check_input` before the queue, and read the answer through `guard`."""
 
     def __init__(self, stages: SafetyStages, request: GenerationRequest, *, tier: Tier, request_id: str) -> None:
-        self._policy = stages.policy
-        self._pool = stages.pool
+        self._stages = stages
         self._metrics = stages.metrics
         # Everything that the caller wrote, the system prompt and prefilled words of the assistant included.
         self._prompt = "\n".join(filter(None, (request.system, *(turn.text for turn in request.turns))))
         self._tier = tier
-        self._own = stages.policy.tier(tier)
+        self._take(stages.edition)
         self._request_id = request_id
         self._finding: Finding | None = None
         self._is_input_checked = False
         self.verdict: Verdict = "pending"
+
+    def _take(self, edition: Edition) -> None:
+        self._edition = edition
+        self._policy, self._pool, self._own = edition.policy, edition.pool, edition.policy.tier(self._tier)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -94,26 +148,33 @@ class Inspection:
         SafetyUnavailableError where nothing can be judged and the policy is `closed`.
         """
         async with aclosing(events):
-            if not self._is_input_checked:
-                await self.check_input()
-            if self._finding:
-                yield self._refuse(self._finding)
-                return
-            # The engine reads the prompt meanwhile: a verdict costs no time, as long as it is the faster one.
-            first = asyncio.create_task(_next(events))
-            try:
-                finding = await self._judge_input()
-                event = None if finding else await first
-            finally:
-                first.cancel()
-                await asyncio.gather(first, return_exceptions=True)
-            if finding:
-                await events.aclose()
-                yield self._refuse(finding)
-                return
-            async with aclosing(self._windows(event, events)) as checked:
-                async for event in checked:
-                    yield event
+            with self._stages.judging(self._edition) as edition:
+                self._take(edition)
+                async with aclosing(self._judged(events)) as judged:
+                    async for event in judged:
+                        yield event
+
+    async def _judged(self, events: AsyncGenerator[EngineEvent]) -> AsyncGenerator[EngineEvent]:
+        if not self._is_input_checked:
+            await self.check_input()
+        if self._finding:
+            yield self._refuse(self._finding)
+            return
+        # The engine reads the prompt meanwhile: a verdict costs no time, as long as it is the faster one.
+        first = asyncio.create_task(_next(events))
+        try:
+            finding = await self._judge_input()
+            event = None if finding else await first
+        finally:
+            first.cancel()
+            await asyncio.gather(first, return_exceptions=True)
+        if finding:
+            await events.aclose()
+            yield self._refuse(finding)
+            return
+        async with aclosing(self._windows(event, events)) as checked:
+            async for event in checked:
+                yield event
 
     async def _windows(
         self, first: EngineEvent | None, events: AsyncGenerator[EngineEvent]

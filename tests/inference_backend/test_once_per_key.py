@@ -296,6 +296,41 @@ async def test_when_the_only_caller_leaves_the_generation_ends_and_the_key_is_fr
     assert second.body == b"one two"
 
 
+async def test_who_comes_back_at_once_finds_the_answer_still_on_its_way(
+    process: OncePerKey, request_: KeyedRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(once, "LINGER_S", 30.0)
+    generator, first, again = Generator(), Caller(), Caller()
+    task = start(process, request_, first, generator)
+    await until(lambda: first.body == b"one ")
+    task.cancel()
+    await asyncio.sleep(0.05)
+    retry = start(process, request_, again, generator)
+    await until(lambda: again.body == b"one ")
+    await asyncio.gather(task, return_exceptions=True)
+    generator.go_on.set()
+    assert await retry == "joined"
+    assert again.body == b"one two"
+    assert (generator.runs, generator.cancelled) == (1, 0)
+
+
+async def test_when_the_only_caller_leaves_another_process_still_hears_the_answer(
+    process: OncePerKey, another: OncePerKey, request_: KeyedRequest
+) -> None:
+    generator, first, second = Generator(), Caller(), Caller()
+    task = start(process, request_, first, generator)
+    await until(lambda: first.body == b"one ")
+    listening = start(another, request_, second, generator)
+    await until(lambda: second.body == b"one ")
+    task.cancel()
+    await asyncio.sleep(once.LINGER_S + 0.2)
+    generator.go_on.set()
+    assert await listening == "joined"
+    assert second.body == b"one two"
+    assert (generator.runs, generator.cancelled) == (1, 0)
+    await asyncio.gather(task, return_exceptions=True)
+
+
 async def test_when_one_of_two_callers_leaves_the_other_gets_the_answer(
     process: OncePerKey, request_: KeyedRequest
 ) -> None:

@@ -4,7 +4,6 @@ The model is too small to call a tool of its own will, so that it does is not as
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -54,7 +53,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[anthropic.Anthr
 def test_a_call_that_must_be_is_made(client: anthropic.Anthropic, choice: Any) -> None:
     with client.messages.stream(**ASK, tool_choice=choice) as events:
         message = events.get_final_message()
-    [called] = message.to_dict()["content"]
+    content: Any = message.to_dict()["content"]
+    [called] = content
     assert called["type"] == "tool_use"
     assert isinstance(called["input"], dict)
     if choice["type"] == "tool":
