@@ -195,6 +195,16 @@ def test_the_inbox_says_what_happened_until_it_was_read(
     assert "is-unread" not in friend_browser.get("/notifications/").content.decode()
 
 
+def test_the_inbox_names_a_prompt_as_it_was_called_while_one_saw_it(
+    friend_browser: Client, prompt: Prompt, grant: Grant, owner: User
+) -> None:
+    services.revoke_grant(person=owner, grant=grant)
+    playground_services.update_prompt(prompt=prompt, name="A name that is newer than the access")
+    body = friend_browser.get("/notifications/").content.decode()
+    assert "newer than the access" not in body
+    assert "Greeting" in body
+
+
 def test_every_kind_of_notice_has_words(friend: User, owner: User, prompt: Prompt) -> None:
     kinds: tuple[str, ...] = ("shared", "role_changed", "access_requested", "access_granted", "access_declined")
     kinds += ("ownership_offered", "ownership_accepted", "ownership_declined", "mention", "reply", "comment")
