@@ -5,8 +5,6 @@ import { timeElement } from "./time.js";
 /** @typedef {import("./tree_model.js").Node} Node */
 /** @typedef {import("./tree_model.js").TreeModel} TreeModel */
 
-const CHIPS = 2;
-
 /** "Ada Lovelace": "AL". @param {string} name */
 export function initials(name) {
   const words = name.trim().split(/[\s.@_-]+/u).filter(Boolean);
@@ -21,10 +19,19 @@ function chips(heads, labels, hasDraft) {
     ...labels.map((name) => el("span", { class: "tree-chip is-label", "data-label": name, title: `Label ${name}` }, icon("tag"), el("bdi", {}, name))),
     ...heads.map((name) => el("span", { class: "tree-chip", title: `Head of ${name}` }, icon("git-branch"), el("bdi", {}, name))),
   ];
-  const more = all.slice(CHIPS);
-  if (more.length === 0) return all;
-  const names = more.map((chip) => chip.title).join(", ");
-  return [...all.slice(0, CHIPS), el("span", { class: "tree-chip", title: names }, `+${more.length}`)];
+  // A narrow history has room for one, a wide one for two: the style sheet chooses.
+  const [first, second, ...others] = all;
+  second?.classList.add("is-wide");
+  const rest = [
+    ...(others.length > 0 ? [remainder(others, "is-wide")] : []),
+    ...(second ? [remainder([second, ...others], "is-narrow")] : []),
+  ];
+  return [first, second, ...rest].filter(Boolean);
+}
+
+/** @param {HTMLElement[]} chips that are not shown @param {string} name */
+function remainder(chips, name) {
+  return el("span", { class: `tree-chip is-more ${name}`, title: chips.map((chip) => chip.title).join(", ") }, `+${chips.length}`);
 }
 
 /**
