@@ -239,13 +239,3 @@ def role_of(person: User, prompt: Prompt) -> str:
         return "owner"
     standing = standing_on(person.pk, prompt, fresh=False)
     return standing.role.value if standing and standing.allows(access.VIEW, timezone.now()) else ""
-
-
-def permissions(person: User, prompt: Prompt) -> frozenset[str]:
-    """All that this person may do with it now, for a page that offers nothing else."""
-    if prompt.owner_id == person.pk:
-        return policy.OWNER
-    standing = standing_on(person.pk, prompt, fresh=False)
-    if standing is None or policy.expired(standing.expires_at, timezone.now()):
-        return frozenset()
-    return policy.permissions_of(standing.role, may_share=standing.may_share)
