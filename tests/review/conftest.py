@@ -25,7 +25,7 @@ def save(owner: User, prompt: Prompt) -> Callable[..., Version]:
     """`save(text, parent=..., **spec)`: a version of `prompt` by its owner, with this text as the user's message."""
 
     def make(text: str = POLITE, *, parent: Version | None = None, branch: str = "main", **fields: Any) -> Version:
-        raw = {"model": "test-model", "max_tokens": 16, "messages": [{"role": "user", "content": text}], **fields}
+        raw = {"model": "test-model", "max_tokens": 16, "messages": [{"role": "user", "content": text}]} | fields
         saved = services.save_version(author=owner, prompt=prompt, spec=parse(raw), parent=parent, branch=branch)
         return saved.version
 

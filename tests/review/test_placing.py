@@ -203,3 +203,60 @@ def test_a_hundred_threads_are_carried_in_one_list(
     states = [row["placement"]["state"] for row in shown(later, limit=200)["results"]]
     assert states.count("carried") == 90
     assert states.count("suggested") == 10
+
+
+def test_a_merged_version_shows_the_comments_of_both_its_parents(
+    owner: User, prompt: Prompt, start: Start, shown: Shown, version: Version, save: Save
+) -> None:
+    from playground import services
+    from playground.spec import parse
+
+    ours = save(POLITE + " Ours.", parent=version)
+    theirs = save("Theirs. " + POLITE, parent=version, branch="other")
+    on_ours = start(ours, QUOTE, text=POLITE + " Ours.")
+    on_theirs = start(theirs, QUOTE, text="Theirs. " + POLITE)
+    raw = {
+        "model": "test-model",
+        "max_tokens": 16,
+        "messages": [{"role": "user", "content": f"Theirs. {POLITE} Ours."}],
+    }
+    merged = services.save_version(author=owner, prompt=prompt, spec=parse(raw), parent=ours, merged=theirs).version
+    states = {row["id"]: row["placement"]["state"] for row in shown(merged)["results"]}
+    assert states == {on_ours["id"]: "carried", on_theirs["id"]: "carried"}
+
+
+def test_a_passage_inside_content_blocks_is_carried_as_well(
+    owner_api: APIClient, prompt: Prompt, shown: Shown, save: Save
+) -> None:
+    def blocks(text: str) -> list[dict[str, Any]]:
+        content = [{"type": "text", "text": "First block."}, {"type": "text", "text": text}]
+        return [{"role": "user", "content": content}]
+
+    version = save(messages=blocks(POLITE))
+    url = f"/api/v1/prompts/{prompt.pk}/versions/{version.number}/threads"
+    thread = owner_api.post(url, {"body": "?", "passage": passage(POLITE, QUOTE, index=1)}, format="json").json()
+    later = save(messages=blocks(f"New. {POLITE} End."), parent=version)
+    here = place(shown(later), thread)
+    assert (here["state"], here["text"], here["quote"]) == ("carried", 1, QUOTE)
+
+
+def test_a_worked_out_place_never_takes_the_place_of_a_decision(
+    owner_api: APIClient, start: Start, shown: Shown, version: Version, save: Save, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that began before somebody decided ends after."""
+    from review import carrying
+    from review.models import Thread
+
+    thread = start(version, QUOTE)
+    later = save(EDITED, parent=version)
+    row = Thread.objects.select_related("version").get(pk=thread["id"])
+    unplaced = carrying._unplaced
+
+    def decided_meanwhile(where: Version, threads: Any) -> Any:
+        found = unplaced(where, threads)
+        say(owner_api, thread, later, passage=passage(EDITED, "politely"))
+        return found
+
+    monkeypatch.setattr(carrying, "_unplaced", decided_meanwhile)
+    carrying.carry_threads(later, [row])
+    assert place(shown(later), thread)["quote"] == "politely"
