@@ -147,10 +147,10 @@ def test_an_expired_address_of_a_part_is_replaced(
     owner_api: APIClient, prompt: Prompt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(addresses, "ADDRESS_LIVES", timedelta(seconds=1))
+        patched.setattr(addresses, "ADDRESS_LIVES", timedelta(seconds=3))
         started = announce_parts(owner_api, prompt, TEXT)
         assert put_part(started["parts"][0], TEXT).is_success
-        time.sleep(2.1)
+        time.sleep(4.1)
         assert put_part(started["parts"][1], TEXT).status_code == 403
     assert put_parts(state(owner_api, started), TEXT) == [2, 3]
     assert complete(owner_api, started).status_code == 202
