@@ -52,7 +52,14 @@ def compare(request: HttpRequest, prompt_id: uuid.UUID) -> HttpResponse:
     parent = after.version.parent if after.version else None
     before = _side(prompt, "from", request.GET.get("from", "") or (str(parent.number) if parent else ""))
     page = {"promptId": str(prompt.pk), "from": before.number, "to": after.number}
-    context = {"place": "prompts", "prompt": prompt, "sides": [before, after], "page": page, **_offers(prompt)}
+    context = {
+        "place": "prompts",
+        "title": "Compare",
+        "prompt": prompt,
+        "sides": [before, after],
+        "page": page,
+        **_offers(prompt),
+    }
     return render(request, "playground/compare.html", context)
 
 
@@ -75,6 +82,7 @@ def merge(request: HttpRequest, prompt_id: uuid.UUID) -> HttpResponse:
     }
     context = {
         "place": "prompts",
+        "title": "Merge",
         "prompt": prompt,
         "sides": [ours, theirs],
         "branch": branch,
