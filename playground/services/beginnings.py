@@ -28,7 +28,9 @@ def fork_prompt(*, actor: User, version: Version, name: str, idempotency_key: st
     IdempotencyKeyReused.
     """
     source = version.prompt
-    prompt = Prompt(owner=actor, name=line("name", name), description=source.description, tags=list(source.tags))
+    # How somebody else sorts their prompts is not part of what they share.
+    tags = list(source.tags) if source.owner_id == actor.pk else []
+    prompt = Prompt(owner=actor, name=line("name", name), description=source.description, tags=tags)
     texts = store.read_bytes(prompt_id=source.pk, sha256s=freezing.references(version.frozen))
     copy = Version(
         message=f"Forked from {source.name}, version {version.number}",

@@ -263,6 +263,19 @@ def test_forking_asks_to_sign_in_and_comes_back_to_the_fork(
     assert (mine.name, first["Location"]) == ("My own greeting", f"/prompts/{mine.pk}/")
 
 
+def test_a_fork_takes_no_tags_or_folder_of_the_owner_along(
+    link: Link, client: Client, friend: User, prompt: Prompt
+) -> None:
+    made = link()
+    playground_services.update_prompt(prompt=prompt, tags=["secret-project"], folder="clients/acme")
+    kept.forget()
+    address = opened_by(client, made)
+    client.force_login(friend, backend="allauth.account.auth_backends.AuthenticationBackend")
+    client.post(f"{address}fork/", {"version": "1", "name": "Mine"})
+    mine = Prompt.objects.get(owner=friend)
+    assert (mine.tags, mine.folder) == ([], "")
+
+
 def test_a_fork_of_a_link_that_ended_is_a_404(link: Link, client: Client, friend: User, owner: User) -> None:
     made = link()
     address = opened_by(client, made)

@@ -75,12 +75,12 @@ export class AccessRows {
   /** @param {HTMLFormElement} form */
   async #narrow(form) {
     const row = /** @type {HTMLElement} */ (form.closest("[data-link]"));
-    const changes = changesOf(form);
-    if (Object.keys(changes).length === 0) {
-      this.#toggle(row);
-      return;
-    }
     try {
+      const changes = changesOf(form);
+      if (Object.keys(changes).length === 0) {
+        this.#toggle(row);
+        return;
+      }
       await narrowLink(row.dataset.link ?? "", changes);
       await this.hooks.changed();
       toast("The link is changed");

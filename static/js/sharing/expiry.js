@@ -1,4 +1,5 @@
 /* When something ends: chosen in the time of whoever looks, kept as an instant. */
+import { ApiError } from "../api.js";
 import { one } from "../dom.js";
 
 const DAY_MS = 86_400_000;
@@ -23,14 +24,14 @@ export function paintMoments(within = document) {
  * @param {string} choice "" never, "keep", "at", or a number of days
  * @param {string} at of an <input type=datetime-local>: local time without a zone
  * @param {number} now in ms
- * @returns {string | null | undefined} the instant; null for never; undefined for no change
+ * @returns {string | null | undefined} the instant; null for never; undefined for no change; "" for a time not written yet
  */
 export function instantOf(choice, at, now) {
   if (choice === "keep") return undefined;
   if (choice === "") return null;
   if (choice !== "at") return new Date(now + Number(choice) * DAY_MS).toISOString();
   const moment = new Date(at);
-  return Number.isNaN(moment.getTime()) ? null : moment.toISOString();
+  return Number.isNaN(moment.getTime()) ? "" : moment.toISOString();
 }
 
 /** @param {HTMLElement} field */
@@ -51,8 +52,14 @@ export function bindExpiry(root) {
   });
 }
 
-/** @param {HTMLFormElement} form @returns {string | null | undefined} */
+/**
+ * Throws for a time that was to be chosen and was not: it must not become "never".
+ * @param {HTMLFormElement} form
+ * @returns {string | null | undefined}
+ */
 export function expiryOf(form) {
   const field = one("[data-expiry]", form, HTMLElement);
-  return instantOf(one("[data-expiry-choice]", field, HTMLSelectElement).value, one("[data-expiry-at]", field, HTMLInputElement).value, Date.now());
+  const instant = instantOf(one("[data-expiry-choice]", field, HTMLSelectElement).value, one("[data-expiry-at]", field, HTMLInputElement).value, Date.now());
+  if (instant === "") throw new ApiError({ message: "Say when it ends, or choose Never.", code: "no_expiry", status: 1 });
+  return instant;
 }

@@ -192,6 +192,20 @@ def test_the_owner_sees_who_looked_and_takes_the_log_along(
     assert download.value.path().read_text(encoding="utf-8").startswith("at,account,link")
 
 
+def test_a_card_of_a_chat_leads_to_a_copy_of_ones_own(
+    friend_page: Page, friend: tuple[str, str], named: Named, api: httpx2.Client
+) -> None:
+    prompt, _ = named("Copied")
+    grant(api, prompt, friend[0], "viewer")
+    bench = Workbench(friend_page).open(prompt, 1, "?fork=yes")
+    copy = friend_page.locator("#prompt-fork")
+    expect(copy).to_be_visible()
+    copy.get_by_role("button", name="Copy", exact=True).click()
+    friend_page.wait_for_url(lambda url: prompt not in url)
+    bench.wait()
+    assert bench.prompt_id != prompt
+
+
 def test_a_person_who_is_not_here_cannot_be_added(page: Page, named: Named, complaints: Complaints) -> None:
     complaints.expect(r"/grants: .*status of 400")
     prompt, _ = named("Nobody")
