@@ -5,7 +5,8 @@
 Three servers of two processes each, loaded one after the other in rounds, by the open-loop generator of
 `benchmarks.load` on the same cores: `plain` (benchmarks.share_server: the template and nothing else), `cached` (the
 page of the link, decisions reused for up to 5 s) and `uncached` (SHARING_BOUND_S=0: each request asks the database).
-First at RATE requests/s, then at more than any can serve. Queries a request are transactions that PostgreSQL counted,
+`full`: as many requests as they answer, one behind the other on 8 connections. `asked`: RATE requests/s, whether or not
+they are answered. Queries a request are transactions that PostgreSQL counted,
 each query being one here. Compare the columns of a run with each other; milliseconds are this machine's.
 """
 
@@ -43,20 +44,46 @@ from sharing.services import Target, create_link, redeem_link  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "share_read.json"
-RATE, FULL_RATE = 500, 2000
+RATE = 500
 PROCESSES = 2
 TEXT = "You answer questions of customers of a bicycle shop. Be kind, be short, and say when you do not know. " * 12
+#: Of the load that sends as soon as it is answered.
+CONNECTIONS = 8
 _GENERATOR = """
-import json, sys
+import asyncio, json, sys, time
 from dataclasses import asdict
 import uvloop
-from benchmarks.load import Load, measure
-host, port, path, cookie, rate, seconds = sys.argv[1:]
+from benchmarks.load import Load, measure, quantile
+
+kind, host, port, path, cookie, rate, seconds = sys.argv[1:]
 lines = [f"GET {path} HTTP/1.1", f"host: {host}:{port}", f"cookie: {cookie}", "accept: text/html", "", ""]
 request = "\\r\\n".join(lines).encode()
-load = Load(host=host, port=int(port), request=request, rate=float(rate), seconds=float(seconds))
-print(json.dumps(asdict(uvloop.run(measure(load, 32)))))
-"""
+
+async def one_after_the_other(end, times):
+    reader, writer = await asyncio.open_connection(host, int(port))
+    while time.perf_counter() < end:
+        began = time.perf_counter()
+        writer.write(request)
+        head = (await reader.readuntil(b"\\r\\n\\r\\n")).lower()
+        assert b" 200 " in head.split(b"\\r\\n")[0], head[:100]
+        length = int(head.split(b"content-length:")[1].split(b"\\r\\n")[0])
+        await reader.readexactly(length)
+        times.append(time.perf_counter() - began)
+    writer.close()
+
+async def as_many_as_possible():
+    times, began = [], time.perf_counter()
+    end = began + float(seconds)
+    await asyncio.gather(*(one_after_the_other(end, times) for _ in range(CONNECTIONS)))
+    return {"statuses": {"200": len(times)}, "served_per_s": round(len(times) / (time.perf_counter() - began), 1),
+            "p50_ms": round(quantile(times, 0.5) * 1000, 1), "p99_ms": round(quantile(times, 0.99) * 1000, 1)}
+
+if kind == "full":
+    print(json.dumps(uvloop.run(as_many_as_possible())))
+else:
+    load = Load(host=host, port=int(port), request=request, rate=float(rate), seconds=float(seconds))
+    print(json.dumps(asdict(uvloop.run(measure(load, 32)))))
+""".replace("CONNECTIONS", str(CONNECTIONS))
 
 
 class Server:
@@ -90,8 +117,8 @@ class Server:
                     raise
                 time.sleep(0.2)
 
-    def load(self, kind: str, cookie: str, rate: float, seconds: float) -> None:
-        arguments = ["127.0.0.1", str(self.port), self.path, cookie, str(rate), str(seconds)]
+    def load(self, kind: str, cookie: str, seconds: float) -> None:
+        arguments = [kind, "127.0.0.1", str(self.port), self.path, cookie, str(RATE), str(seconds)]
         before = transactions()
         done = subprocess.run(
             [sys.executable, "-c", _GENERATOR, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
@@ -143,7 +170,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one short round, and nothing is written")
     quick = parser.parse_args().quick
-    seconds, rounds = (3.0, 1) if quick else (10.0, 3)
+    seconds, rounds = (2.0, 1) if quick else (10.0, 3)
     call_command("migrate", verbosity=0)
     link_id, cookie = hot_link()
     shared = f"/s/open/{link_id}/"
@@ -156,16 +183,16 @@ def main() -> None:
         for server in servers:
             server.wait(cookie)
         for _ in range(rounds):
-            for kind, rate in (("asked", RATE), ("full", FULL_RATE)):
+            for kind in ("full", "asked"):
                 for server in servers:
-                    server.load(kind, cookie, rate, seconds)
+                    server.load(kind, cookie, seconds)
     finally:
         for server in servers:
             server.stop()
     found = {
         "machine": platform.platform(),
         "cores": os.cpu_count(),
-        "rates": {"asked": RATE, "full": FULL_RATE},
+        "asked_per_s": RATE,
         "bound_s": settings.SHARING_BOUND_S,
         "servers": summary(servers),
     }
