@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 
+import httpx2
 import hypothesis
 import pytest
 
@@ -12,6 +14,10 @@ hypothesis.settings.register_profile(
     "busy", hypothesis.settings(), deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("busy")
+
+# Nor is an answer, for coming after more than the 5 s that a call without a timeout waits. All such calls share this.
+default_timeout: httpx2.Timeout = inspect.signature(httpx2.get).parameters["timeout"].default
+default_timeout.connect = default_timeout.read = default_timeout.write = default_timeout.pool = 60.0
 
 
 @pytest.hookimpl(optionalhook=True)

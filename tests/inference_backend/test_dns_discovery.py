@@ -28,7 +28,7 @@ from tests.inference_backend.scripted_engine import (
     text,
     usage,
 )
-from tests.waiting import until_beside, wait_until
+from tests.waiting import PATIENCE_S, until_beside, wait_until
 
 # All of 127/8 is this machine.
 ADDRESSES = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
@@ -60,7 +60,7 @@ async def test_a_name_that_no_name_server_can_know_is_asked_for_again() -> None:
     changed = asyncio.Event()
     discovery = Discovery(resolve, on_change=changed.set)
     discovery.watch([DnsConfiguration(host="a..b", port=8000, engine="vllm", every_s=0.01)])
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await changed.wait()
     assert discovery.addresses("a..b") == [ADDRESSES[0]]
     await discovery.aclose()

@@ -22,7 +22,7 @@ from inference_backend.idempotency.key import KeyedRequest
 from inference_backend.idempotency.once import OncePerKey, Outcome
 from inference_backend.store import SharedStore
 from tests.valkey import Valkey
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 HEAD: Message = {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]}
 
@@ -112,6 +112,22 @@ def start(
     return asyncio.ensure_future(process.answer(request, caller.send, generator.produce))
 
 
+async def begin(process: OncePerKey, request: KeyedRequest) -> "tuple[Generator, Caller, asyncio.Task[Outcome]]":
+    """A generation in the middle of its answer, and who asked for it."""
+    generator, caller = Generator(), Caller()
+    task = start(process, request, caller, generator)
+    await until(lambda: caller.body == b"one ")
+    return generator, caller, task
+
+
+async def ask(process: OncePerKey, request: KeyedRequest) -> Caller:
+    """Who asked, after a generation that nothing holds up."""
+    generator, caller = Generator(), Caller()
+    generator.go_on.set()
+    await start(process, request, caller, generator)
+    return caller
+
+
 async def leave(*callers: "asyncio.Task[Outcome]") -> None:
     for caller in callers:
         caller.cancel()
@@ -121,10 +137,9 @@ async def leave(*callers: "asyncio.Task[Outcome]") -> None:
 async def test_a_second_caller_joins_from_the_beginning_and_follows(
     process: OncePerKey, request_: KeyedRequest
 ) -> None:
-    generator, first, second = Generator(), Caller(), Caller()
-    tasks = [start(process, request_, first, generator)]
-    await until(lambda: first.body == b"one ")
-    tasks.append(start(process, request_, second, generator))
+    generator, first, task = await begin(process, request_)
+    second = Caller()
+    tasks = [task, start(process, request_, second, generator)]
     await until(lambda: second.body == b"one ")
     generator.go_on.set()
     await asyncio.gather(*tasks)
@@ -216,9 +231,8 @@ async def test_who_waits_for_an_answer_that_never_begins_elsewhere_generates_it(
 async def test_who_stops_listening_leaves_the_writer_alone(
     process: OncePerKey, another: OncePerKey, request_: KeyedRequest
 ) -> None:
-    generator, first, second = Generator(), Caller(), Caller()
-    task = start(process, request_, first, generator)
-    await until(lambda: first.body == b"one ")
+    generator, first, task = await begin(process, request_)
+    second = Caller()
     listening = start(another, request_, second, generator)
     await until(lambda: second.body == b"one ")
     listening.cancel()
@@ -232,9 +246,7 @@ async def test_who_stops_listening_leaves_the_writer_alone(
 async def test_another_body_is_a_conflict_during_and_after_the_answer(
     process: OncePerKey, another: OncePerKey, request_: KeyedRequest
 ) -> None:
-    generator, first = Generator(), Caller()
-    task = start(process, request_, first, generator)
-    await until(lambda: first.body == b"one ")
+    generator, _, task = await begin(process, request_)
     changed = KeyedRequest(name=request_.name, fingerprint="another body")
     for service in (process, another):
         with pytest.raises(ConflictError):
@@ -265,10 +277,7 @@ async def test_failing_at_the_start_and_trying_again_at_once_fails_the_second_ti
         with pytest.raises(OverloadedError):
             await start(process, request_, Caller(), refusing)
         assert refusing.runs == 1
-    good, caller = Generator(), Caller()
-    good.go_on.set()
-    await start(process, request_, caller, good)
-    assert caller.body == b"one two"
+    assert (await ask(process, request_)).body == b"one two"
 
 
 async def test_an_answer_that_broke_off_is_generated_anew(process: OncePerKey, request_: KeyedRequest) -> None:
@@ -285,9 +294,8 @@ async def test_an_answer_that_broke_off_is_generated_anew(process: OncePerKey, r
 async def test_when_the_only_caller_leaves_the_generation_ends_and_the_key_is_free(
     process: OncePerKey, another: OncePerKey, request_: KeyedRequest
 ) -> None:
-    generator, first, second = Generator(), Caller(), Caller()
-    task = start(process, request_, first, generator)
-    await until(lambda: first.body == b"one ")
+    generator, _, task = await begin(process, request_)
+    second = Caller()
     await leave(task)
     assert generator.cancelled == 1
     again = Generator()
@@ -317,9 +325,8 @@ async def test_who_comes_back_at_once_finds_the_answer_still_on_its_way(
 async def test_when_the_only_caller_leaves_another_process_still_hears_the_answer(
     process: OncePerKey, another: OncePerKey, request_: KeyedRequest
 ) -> None:
-    generator, first, second = Generator(), Caller(), Caller()
-    task = start(process, request_, first, generator)
-    await until(lambda: first.body == b"one ")
+    generator, _, task = await begin(process, request_)
+    second = Caller()
     listening = start(another, request_, second, generator)
     await until(lambda: second.body == b"one ")
     task.cancel()
@@ -334,10 +341,9 @@ async def test_when_the_only_caller_leaves_another_process_still_hears_the_answe
 async def test_when_one_of_two_callers_leaves_the_other_gets_the_answer(
     process: OncePerKey, request_: KeyedRequest
 ) -> None:
-    generator, first, second = Generator(), Caller(), Caller()
-    tasks = [start(process, request_, first, generator)]
-    await until(lambda: first.body == b"one ")
-    tasks.append(start(process, request_, second, generator))
+    generator, _, task = await begin(process, request_)
+    second = Caller()
+    tasks = [task, start(process, request_, second, generator)]
     await until(lambda: second.body == b"one ")
     await leave(tasks[0])
     generator.go_on.set()
@@ -355,17 +361,14 @@ async def test_leaving_at_any_moment_leaves_no_key_behind(
         for _ in range(turns):
             await asyncio.sleep(0)
         await leave(task)
-    good, caller = Generator(), Caller()
-    good.go_on.set()
-    await start(another, request_, caller, good)
-    assert caller.body == b"one two"
+    assert (await ask(another, request_)).body == b"one two"
 
 
 async def test_an_attempt_that_was_overtaken_stops(
     store: SharedStore, request_: KeyedRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its process stood still for longer than its lease."""
-    monkeypatch.setattr(once, "RENEW_S", 0.3)
+    monkeypatch.setattr(once, "RENEW_S", 1.0)
     stalled = OncePerKey(SharedJournal(store, lease_s=0.05), process="one")
     other = OncePerKey(SharedJournal(store), process="two")
     old, new, first, second = Generator(), Generator(), Caller(), Caller()
@@ -442,9 +445,8 @@ async def test_an_answer_that_ends_while_the_store_restarts_is_kept_all_the_same
     server.start()
     connected = SharedStore(server.url)
     service, other = (OncePerKey(SharedJournal(connected), process=name) for name in ("one", "two"))
-    generator, first, joined = Generator(), Caller(), Caller()
-    task = start(service, request_, first, generator)
-    await until(lambda: first.body == b"one ")
+    generator, _, task = await begin(service, request_)
+    joined = Caller()
     server.kill()
     generator.go_on.set()
     await task
@@ -467,7 +469,7 @@ async def test_an_answer_that_ends_while_the_store_restarts_is_kept_all_the_same
 
 
 async def eventually(holds: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(PATIENCE_S):
         while not await holds():  # noqa: ASYNC110 - what is awaited sets no event
             await asyncio.sleep(0.05)
 
@@ -485,12 +487,7 @@ async def test_without_a_store_one_process_still_answers_once(request_: KeyedReq
 async def test_closing_frees_the_keys_of_what_still_runs(
     process: OncePerKey, another: OncePerKey, request_: KeyedRequest
 ) -> None:
-    generator, first = Generator(), Caller()
-    task = start(process, request_, first, generator)
-    await until(lambda: first.body == b"one ")
+    _, _, task = await begin(process, request_)
     await process.aclose()
     await asyncio.gather(task, return_exceptions=True)
-    again, caller = Generator(), Caller()
-    again.go_on.set()
-    await start(another, request_, caller, again)
-    assert caller.body == b"one two"
+    assert (await ask(another, request_)).body == b"one two"

@@ -91,7 +91,7 @@ async def test_while_the_classifier_is_down_free_is_closed_and_paid_is_open_and_
 
 async def test_nobody_waits_for_a_classifier_of_which_no_worker_is_well(tmp_path: Path) -> None:
     """Its budget is 10 s, for the prompt and for each window; it is a matter of moments here."""
-    async with stages_for(tmp_path, POLICY, wait=False) as stages, asyncio.timeout(5):
+    async with stages_for(tmp_path, POLICY, wait=False) as stages, asyncio.timeout(9):
         inspection, events = await see(stages, NICE, Answer(words("One two three. " * 20)), "pro")
         assert (inspection.verdict, len(text_of(events)) > 100) == ("unchecked", True)  # type: ignore[arg-type]
         with pytest.raises(SafetyUnavailableError):
