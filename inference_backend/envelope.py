@@ -16,6 +16,7 @@ from inference_backend.record import CLIENT_GONE_STATUS, RequestRecord, open_rec
 
 logger = logging.getLogger(__name__)
 
+CLOSING_DELAY_S = 0.01
 QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics", "/status", "/status.json"})
 
 
@@ -24,11 +25,15 @@ class RequestEnvelope:
         self._app = app
         self._metrics = metrics
         self._bytes_in_hand = bytes_in_hand
+        self._ended: list[tuple[Scope, RequestRecord]] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self._live(scope, receive, send)
             return
+        if scope["path"] in QUIET_PATHS:
+            # Who looks at the figures sees all that ended before.
+            self._close_ended()
         record = open_record(scope)
 
         async def send_with_id(message: Message) -> None:
@@ -48,16 +53,29 @@ class RequestEnvelope:
         finally:
             self._bytes_in_hand.give_back(record)
             if scope["path"] not in QUIET_PATHS:
-                record.ended_at = time.monotonic()
-                # When the answers of this turn of the loop are on their way: a batch call ends fifty requests at once,
-                # and the last of them would wait for the lines of all.
-                asyncio.get_running_loop().call_soon(self._close, scope, record)
+                self._close_soon(scope, record)
 
-    def _close(self, scope: Scope, record: RequestRecord) -> None:
-        route = scope.get("route")
-        self._metrics.requests.count(getattr(route, "path", "unknown"), record)
-        record.is_closed = True
-        logger.info("request", extra=record.as_log_fields(scope))
+    async def _live(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """From the start of the process to its end."""
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._close_ended()
+
+    def _close_soon(self, scope: Scope, record: RequestRecord) -> None:
+        """When the answers of this moment are on their way: a batch call ends fifty requests at once, and the last of
+        them would wait for the lines of all."""
+        record.ended_at = time.monotonic()
+        if not self._ended:
+            asyncio.get_running_loop().call_later(CLOSING_DELAY_S, self._close_ended)
+        self._ended.append((scope, record))
+
+    def _close_ended(self) -> None:
+        ended, self._ended = self._ended, []
+        for scope, record in ended:
+            self._metrics.requests.count(getattr(scope.get("route"), "path", "unknown"), record)
+            record.is_closed = True
+            logger.info("request", extra=record.as_log_fields(scope))
 
     async def _answer(self, error: Exception, scope: Scope, send: Send) -> None:
         record = scope["state"]["inference_record"]

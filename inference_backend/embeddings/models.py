@@ -13,7 +13,7 @@ from inference_backend.engines.embedding import Embedding
 from inference_backend.engines.embeddings import EmbeddingsServer, static_table
 from inference_backend.engines.simulated_call import SimulatedCall
 from inference_backend.errors import ForbiddenError, InvalidRequestError, NotFoundError
-from inference_backend.pools.batch_pool import BatchPool
+from inference_backend.pools.batch_pool import TICK_S, BatchPool
 from inference_backend.pools.batch_worker import BatchWorker
 from inference_backend.pools.submission import Submission, Ticket
 from inference_backend.scheduling.batch import BatchScheduler
@@ -169,6 +169,7 @@ def _pool(one: EmbeddingConfiguration, on_call: CallObserver) -> BatchPool[str, 
         watchdog_factor=1000 * one.timeout_s / one.call_ms,
         gate=None if one.engine == "static" else DelayGate(one.bands()),
         reserved_free=one.reserved_free,
+        tick_s=TICK_S,
     )
     return BatchPool(
         scheduler,

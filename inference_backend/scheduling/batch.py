@@ -20,6 +20,8 @@ MOST_ATTEMPTS = 2
 LEAST_SHARE = 0.01
 # In calls (call_s): from when on one that has not ended is suspect.
 OVERDUE_FACTOR = 1.02
+# In intervals: with more, sends would come too close.
+LARGEST_TICK = 0.05
 
 
 class Flight(Generic[Item]):
@@ -57,12 +59,14 @@ class BatchScheduler(Generic[Item]):
         gate: DelayGate | None = None,
         reserved_free: float = 3,
         energy_window_s: float | None = None,
+        tick_s: float = 0.0,
     ) -> None:
         """`reserved_free` places of each batch are kept for each tier below the first (at most a quarter of them).
 
         With `energy_window_s` (set to max_size / rate) batches are not paced but sent full or when their oldest item
-        has waited so long: fewer calls for the same work, a few ms later. Raises ValueError for sizes that make no
-        sense.
+        has waited so long: fewer calls for the same work, a few ms later. `tick_s`: how coarse the timers of the driver
+        are; a send that is due so soon is made when `poll` is called, because a timer would be late. Raises ValueError
+        for sizes that make no sense.
         """
         if max_size < 1 or call_s <= 0 or watchdog_factor <= 1 or reserved_free < 0:
             raise ValueError("max_size >= 1, call_s > 0, watchdog_factor > 1 and reserved_free >= 0 are needed")
@@ -71,6 +75,7 @@ class BatchScheduler(Generic[Item]):
         self._watchdog_s = watchdog_factor * call_s
         self._gate = gate
         self._energy_window_s = energy_window_s
+        self._tick_s = tick_s
         self._queue: TierQueue[Item] = TierQueue(max_size=max_size, reserved=reserved_free)
         self._wheel: DeadlineWheel[Item] = DeadlineWheel()
         self._admitted = AdmittedRates()
@@ -225,8 +230,8 @@ class BatchScheduler(Generic[Item]):
         self._workers.wake(now)
         expired = self._expire(now)
         sends: list[Batch[Item]] = []
-        while self._workers.idle and len(self._queue) and self._send_at(now) <= now:
-            batch = self._send(now, expired)
+        while self._workers.idle and len(self._queue) and (due_at := self._due_at(now)) is not None:
+            batch = self._send(now, due_at, expired)
             if batch is not None:
                 sends.append(batch)
         if not (sends or expired or self._lost or self._given_up or self._quarantined):
@@ -251,6 +256,14 @@ class BatchScheduler(Generic[Item]):
         if (expiry := self._wheel.next_at()) is not None:
             times.append(expiry)
         return min(times, default=None)
+
+    def _due_at(self, now: float) -> float | None:
+        """For when the send was planned that is to be made now; None: it is too early for one."""
+        at = self._send_at(now)
+        if at <= now:
+            return now
+        is_close = at - now <= min(self._tick_s, LARGEST_TICK * self.call_s / self._workers.healthy)
+        return at if is_close and self._imminent_loss(now) is None else None
 
     def _send_at(self, now: float) -> float:
         """From when on the queue is worth a call, given that a worker is idle and something waits."""
@@ -287,7 +300,7 @@ class BatchScheduler(Generic[Item]):
             return None
         return flight.lost_at if flight.lost_at - now <= self.call_s / self._workers.healthy else None
 
-    def _send(self, now: float, expired: list[Item]) -> Batch[Item] | None:
+    def _send(self, now: float, due_at: float, expired: list[Item]) -> Batch[Item] | None:
         entries, late = self._queue.take_batch(now)
         for entry in late:
             del self._entries[entry.item]
@@ -306,7 +319,7 @@ class BatchScheduler(Generic[Item]):
             attempt = max(attempt, entry.attempts)
         batch = Batch(batch_id, worker, tuple([entry.item for entry in entries]), attempt)
         self._flights[batch_id] = Flight(batch, entries, now, now + self._watchdog_s)
-        self._pace.note_send(now, healthy=self._workers.healthy)
+        self._pace.note_send(due_at, healthy=self._workers.healthy)
         self._sends += 1
         self._sent_items += len(entries)
         return batch

@@ -83,6 +83,53 @@ async def test_what_arrives_together_shares_a_call() -> None:
         assert gpu.calls <= 3
 
 
+class Watched(SimulatedCall):
+    """Says when a call begins."""
+
+    def __init__(self, events: list[str], **given: Any) -> None:
+        super().__init__(**given)
+        self._events = events
+
+    async def call(self, items: Any) -> Any:
+        self._events.append("call")
+        return await super().call(items)
+
+
+async def test_the_next_call_of_a_worker_begins_before_the_callers_of_the_last_are_woken() -> None:
+    events: list[str] = []
+    async with running(Watched(events, call_s=CALL_S, max_size=20), max_size=20) as pool:
+
+        async def caller(number: int) -> None:
+            await pool.submit(f"text {number}", tier="pro", deadline_s=30)
+            events.append("answer")
+
+        await asyncio.gather(*(caller(number) for number in range(60)))
+    assert events.index("answer") == 2
+
+
+async def test_the_callers_of_one_call_are_woken_over_several_turns_of_the_loop() -> None:
+    turns: set[int] = set()
+    turn = 0
+
+    def count() -> None:
+        nonlocal turn
+        turn += 1
+        ticking.append(loop.call_soon(count))
+
+    loop, ticking = asyncio.get_running_loop(), list[asyncio.Handle]()
+    async with running(device()) as pool:
+
+        async def caller(number: int) -> None:
+            await pool.submit(f"text {number}", tier="pro", deadline_s=30)
+            turns.add(turn)
+
+        count()
+        await asyncio.gather(*(caller(number) for number in range(50)))
+        ticking[-1].cancel()
+        assert pool.snapshot().sends == 1
+    assert len(turns) >= 3
+
+
 async def test_inputs_of_one_request_come_back_in_their_order() -> None:
     async with running(device(max_size=3), device(max_size=3), max_size=3) as pool:
         texts = [f"text {number}" for number in range(20)]

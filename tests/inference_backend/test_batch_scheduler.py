@@ -12,10 +12,15 @@ WATCHDOG_S = 0.25
 
 
 def pool(
-    workers: int = 1, *, max_size: int = 4, reserved_free: float = 0, energy_window_s: float | None = None
+    workers: int = 1,
+    *,
+    max_size: int = 4,
+    reserved_free: float = 0,
+    energy_window_s: float | None = None,
+    tick_s: float = 0.0,
 ) -> BatchScheduler[str]:
     scheduler: BatchScheduler[str] = BatchScheduler(
-        max_size=max_size, reserved_free=reserved_free, energy_window_s=energy_window_s
+        max_size=max_size, reserved_free=reserved_free, energy_window_s=energy_window_s, tick_s=tick_s
     )
     for number in range(workers):
         scheduler.add_worker(f"gpu-{number}", 0.0)
@@ -78,6 +83,34 @@ def test_a_sudden_crowd_does_not_take_every_idle_worker_one_by_one() -> None:
         submit(scheduler, chr(97 + number), now=number * 0.0001)
         sends += len(scheduler.poll(number * 0.0001).sends)
     assert sends <= 4
+
+
+def test_what_is_due_within_a_tick_of_the_timers_is_sent_when_somebody_asks_and_moves_nothing() -> None:
+    exact, coarse = pool(10, max_size=50), pool(10, max_size=50, tick_s=0.001)
+    for scheduler in (exact, coarse):
+        submit(scheduler, "abcdefghijklmn")
+        assert len(scheduler.poll(0.0).sends) == 1
+        submit(scheduler, "op", now=0.001)
+    due = exact.next_wakeup(0.001)
+    assert due is not None
+    for scheduler in (exact, coarse):
+        assert not scheduler.poll(due - 0.002).sends
+    assert not exact.poll(due - 0.0005).sends
+    assert sent(coarse, due - 0.0005).items == sent(exact, due).items
+    for scheduler in (exact, coarse):
+        submit(scheduler, "qr", now=due)
+    assert coarse.next_wakeup(due) == exact.next_wakeup(due)
+
+
+def test_the_last_idle_worker_is_kept_for_a_loss_to_the_moment() -> None:
+    scheduler = pool(2, tick_s=0.001)
+    submit(scheduler, "abcd")
+    lost = sent(scheduler, 0.0)
+    submit(scheduler, "ef", now=0.21)
+    assert not scheduler.poll(WATCHDOG_S - 0.0005).sends
+    decisions = scheduler.poll(WATCHDOG_S)
+    assert list(decisions.lost) == [lost]
+    assert set(decisions.sends[0].items) == set("abcd")
 
 
 def test_in_energy_mode_a_batch_waits_for_its_window() -> None:
