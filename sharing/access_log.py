@@ -21,6 +21,8 @@ from accounts.models import User
 from sharing.models import AccessLogEntry, Grant, ShareLink
 
 AGAIN_AFTER_S = 60.0
+#: What an open page asks every few seconds. It shows nothing, and a day of it would bury the rest; a refusal is kept.
+QUIET = frozenset({"GET shared-state", "GET api-access"})
 
 
 class Recently:
@@ -73,11 +75,15 @@ def address_of(request: HttpRequest) -> str | None:
         return None
 
 
+def _is_quiet(what: str, allowed: bool) -> bool:  # noqa: FBT001
+    return allowed and what in QUIET
+
+
 def read_by_person(
     *, prompt_id: uuid.UUID, person_id: uuid.UUID, what: str, address: str | None, allowed: bool, reason: str = ""
 ) -> None:
     """Somebody asked for something of a prompt that they do not own."""
-    if not _written.again((prompt_id, person_id, what, allowed)):
+    if not _is_quiet(what, allowed) and not _written.again((prompt_id, person_id, what, allowed)):
         AccessLogEntry.objects.create(
             prompt_id=prompt_id, account_id=person_id, what=what, address=address, allowed=allowed, reason=reason
         )
@@ -97,7 +103,7 @@ def read_by_link(
     reason: str = "",
 ) -> None:
     """Somebody asked for something by a link. `visitor` is "" before there is a visit."""
-    if not _written.again((link.pk, visitor, what, number, allowed, reason)):
+    if not _is_quiet(what, allowed) and not _written.again((link.pk, visitor, what, number, allowed, reason)):
         AccessLogEntry.objects.create(
             prompt_id=link.prompt_id,
             link=link,

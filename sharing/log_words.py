@@ -39,6 +39,47 @@ _ROUTES = {
     "prompt-version": "Opened a version",
     "prompt-compare": "Compared versions",
     "shared-card": "Saw its card in a chat",
+    "share-body": "Looked at who has access",
+    "prompt-merge": "Looked at a merge",
+    "api-access": "Kept the page open",
+    "api-prompt": "Read its name and description",
+    "api-versions": "Read the list of versions",
+    "api-version": "Read a version",
+    "api-tree": "Read the history",
+    "api-tree-columns": "Read the history",
+    "api-diff": "Compared versions",
+    "api-merge": "Looked at a merge",
+    "api-snippet": "Got the code",
+    "api-text": "Read a text",
+    "api-text-lines": "Read a text",
+    "api-text-search": "Searched in a text",
+    "api-text-address": "Downloaded a text",
+    "api-prompt-export": "Exported it",
+    "api-version-fork": "Copied it",
+    "api-prompt-threads": "Read the comments",
+    "api-version-threads": "Read the comments",
+    "api-thread": "Read the comments",
+    "api-label-history": "Read the history of a label",
+}
+_WRITES = {
+    "POST api-versions": "Saved a version",
+    "POST api-version-runs": "Ran it",
+    "PUT api-draft": "Kept a draft",
+    "DELETE api-draft": "Threw a draft away",
+    "POST api-branches": "Made a branch",
+    "POST api-branch-move": "Moved a branch",
+    "POST api-branch-undo": "Moved a branch back",
+    "POST api-branch-redo": "Moved a branch forward",
+    "PUT api-label": "Moved a label",
+    "DELETE api-label": "Removed a label",
+    "POST api-uploads": "Sent a text",
+    "POST api-links": "Made a link",
+    "POST api-grants": "Shared it with somebody",
+    "DELETE api-access": "Left",
+    "POST api-version-threads": "Wrote a comment",
+    "POST api-thread-comments": "Wrote a comment",
+    "POST api-thread-resolve": "Resolved a thread",
+    "POST api-thread-reopen": "Reopened a thread",
 }
 _REASONS = {
     "gone": "revoked or ended",
@@ -111,7 +152,7 @@ def _what(what: str) -> str:
     method, _, route = what.rpartition(" ")
     if what in _WHAT:
         return _WHAT[what]
-    known = _ROUTES.get(route)
+    known = _WRITES.get(what) or _ROUTES.get(route)
     if known:
         return known
     return f"{'Read' if method in ('GET', 'HEAD') else 'Changed'}: {route}" if route else what

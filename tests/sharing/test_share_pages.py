@@ -15,7 +15,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from accounts.models import User
 from playground import services as playground_services
 from playground.models import Prompt, Version
-from sharing import lists, notices, readers, rows, services
+from sharing import kept, lists, notices, readers, rows, services
 from sharing.models import AccessRequest, Grant, Notification, ShareLink
 from tests.sharing.conftest import Link, Save
 
@@ -228,6 +228,22 @@ def test_the_access_log_says_who_did_what_and_is_the_owners(
     for words in ("Opened the link", "Read the shared page", "Opened the prompt", made.link.token_prefix, "127.0.0.1"):
         assert words in body, words
     assert friend_browser.get(f"/prompts/{prompt.pk}/access/").status_code == 403
+
+
+def test_a_page_that_stays_open_does_not_fill_the_log_and_its_refusal_is_in_it(
+    owner_browser: Client, client: Client, prompt: Prompt, link: Link, owner: User
+) -> None:
+    made = link()
+    client.post(f"/s/{made.token}")
+    client.get(f"/s/open/{made.link.pk}/state/")
+    path = f"/prompts/{prompt.pk}/access/"
+    assert "Kept the page open" not in [row.what for row in owner_browser.get(path).context["rows"]]
+    services.revoke_link(person=owner, link=made.link)
+    # Some seconds later: what was decided a moment ago may be used again.
+    kept.forget()
+    client.get(f"/s/open/{made.link.pk}/state/")
+    newest = owner_browser.get(path).context["rows"][0]
+    assert (newest.what, newest.allowed, newest.reason) == ("Kept the page open", False, "revoked or ended")
 
 
 def test_the_access_log_is_filtered_by_who_and_outcome(

@@ -173,6 +173,27 @@ def test_a_fork_asks_to_sign_in_and_comes_back(page: Page, visit: Visit, named: 
     assert bench.prompt_id != prompt
 
 
+def test_a_link_for_people_with_an_account_opens_after_signing_in(
+    page: Page,
+    named: Named,
+    friend: tuple[str, str],
+    open_context: Callable[..., BrowserContext],
+    complaints: Complaints,
+) -> None:
+    complaints.expect(r"/s/.*status of 404")
+    prompt, _ = named("Signed in")
+    url = share(page, prompt).make_link(audience="Who has it and is signed in")
+    guest = open_context(signed_in=False).new_page()
+    guest.goto(url)
+    expect(guest.get_by_role("heading", name="Nothing at this address")).to_be_visible()
+    guest.get_by_role("link", name="Sign in and try again").click()
+    guest.get_by_label("Email").fill(friend[0])
+    guest.get_by_label("Password").fill(friend[1])
+    guest.get_by_role("button", name="Sign in").click()
+    guest.get_by_role("button", name="Open the prompt").click()
+    expect(SharedPage(guest).text).to_have_text("Say hello to {{name}}.")
+
+
 def test_the_page_is_covered_while_the_server_cannot_be_asked(
     page: Page, visit: Visit, named: Named, complaints: Complaints
 ) -> None:
