@@ -11,6 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from core.errors import StorageUnavailable
 from playground.bodies import store
 from playground.bodies.recent import recent_texts
 from playground.models import Version
@@ -95,25 +96,37 @@ def carry_threads(version: Version, threads: Sequence[Thread], *, most: int | No
     """Work out the places of these threads in `version` that are not known yet. Answers how many are left to do.
 
     Places are stored text by text, so that a reader sees some while others are worked out. `most`: bytes times threads
-    to go through now; None for all. Raises StorageUnavailable.
+    to go through now; None for all. A page is shown without what the store cannot give just now; only with None this
+    raises StorageUnavailable.
     """
-    waiting = _starts(version, _unplaced(version, threads))
     texts = _Texts(prompt_id=version.prompt_id, left=most)
     left = 0
-    for (old_id, index), starts in _by_text(waiting).items():
-        old = slots_of(_frozen(old_id))
-        new = slots_of(version.frozen)
-        heirs = heirs_of(old[index], old, new)
-        if heirs.same is not None:
-            found = [_unchanged(start, version, heirs.same) for start in starts]
-        elif texts.affords([old[index].sha256, *(slot.sha256 for slot in heirs.likely)], len(starts)):
-            found = list(_changed(starts, version, old[index], heirs, texts))
-        else:
+    for (old_id, index), starts in _by_text(_starts(version, _unplaced(version, threads))).items():
+        try:
+            found = _carried_from(old_id, index, starts, version, texts)
+        except StorageUnavailable:
+            if most is None:
+                raise
+            found = None
+        if found is None:
             left += len(starts)
             continue
         # Somebody else may have worked out the same, or a person may have decided meanwhile: theirs stays.
         Placement.objects.bulk_create(found, ignore_conflicts=True)
     return left
+
+
+def _carried_from(
+    old_id: uuid.UUID, index: int, starts: Sequence[_Start], version: Version, texts: _Texts
+) -> list[Placement] | None:
+    """The places of threads that are carried from one text; None if that is too much for now."""
+    old, new = slots_of(_frozen(old_id)), slots_of(version.frozen)
+    heirs = heirs_of(old[index], old, new)
+    if heirs.same is not None:
+        return [_unchanged(start, version, heirs.same) for start in starts]
+    if not texts.affords([old[index].sha256, *(slot.sha256 for slot in heirs.likely)], len(starts)):
+        return None
+    return list(_changed(starts, version, old[index], heirs, texts))
 
 
 def _unplaced(version: Version, threads: Sequence[Thread]) -> list[Thread]:

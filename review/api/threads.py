@@ -172,10 +172,11 @@ class Mentionable(APIView):
         responses=ParticipantOutput(many=True),
     )
     def get(self, request: Request, prompt_id: uuid.UUID) -> Response:
-        """Whom a comment on this prompt can mention: those who may see it by name, for those who may comment."""
+        """Whom a comment on this prompt can mention: all others who may see it by name. For those who may comment."""
         prompt = access.prompt_for(request.user, prompt_id, access.COMMENT)
         asked = " ".join(request.query_params.get("q", "").split()).casefold()[:100]
-        people = sorted(people_of(prompt), key=lambda each: each.label.casefold())
+        others = people_of(prompt).exclude(pk=person(request).pk)
+        people = sorted(others, key=lambda each: each.label.casefold())
         found = [each for each in people if asked in each.label.casefold()][:MOST_PEOPLE]
         return Response({"results": [{"id": each.pk, "name": each.label} for each in found], "next": None})
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 
+from core.errors import StorageUnavailable
+from embedded.ports import free_port
+from playground.bodies import objects
 from playground.models import Prompt, Version
 from review import carrying
 from review.models import Placement, Thread
@@ -64,6 +69,30 @@ def test_a_reader_who_asks_for_one_thread_gets_it_at_once(later: Version, owner_
     assert thread is not None
     assert carrying.carry_threads(later, [thread]) == 0
     assert Placement.objects.get(version=later).state == "carried"
+
+
+@pytest.mark.django_db
+def test_without_the_store_the_comments_are_there_and_only_their_places_are_not(
+    save: Save, start: Start, shown: Shown, settings: Settings
+) -> None:
+    rolled = random.Random(5)
+    text = "\n".join(f"{number}: {rolled.randbytes(40).hex()}" for number in range(1000))
+    version = save(text)
+    start(version, text[5000:5080], text=text, body="Still here")
+    later = save("First.\n" + text[::-1], parent=version)
+    settings.S3_ENDPOINT_URL = f"http://127.0.0.1:{free_port()}"
+    objects.forget_connections()
+    listed = shown(later)
+    assert listed["pending"] == 1
+    assert listed["results"][0]["comments"][0]["body"] == "Still here"
+    with pytest.raises(StorageUnavailable):
+        carrying.carry_threads(later, carrying.threads_of(later), most=None)
+
+
+@pytest.fixture(autouse=True)
+def own_connections() -> Iterator[None]:
+    yield
+    objects.forget_connections()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,11 +1,11 @@
 /* The comments of the open version: read every few seconds while they are looked at, marked in the text, written here. */
 import { ApiError, call, create } from "../api.js";
-import { openDialog } from "../dialog.js";
 import { el, one } from "../dom.js";
 import { may } from "../sharing/permissions.js";
 import { showPane } from "../panes.js";
 import { toast, toastError } from "../toast.js";
 import { CommentForm } from "./comment_form.js";
+import { askDelete } from "./delete_question.js";
 import { ThreadCard } from "./thread_card.js";
 import { inOrder } from "./thread_words.js";
 
@@ -318,15 +318,4 @@ export class CommentPane {
     }
     await this.load();
   }
-}
-
-/** @param {string} words @returns {Promise<boolean>} */
-function askDelete(words) {
-  const dialog = one("#delete-comment", document, HTMLDialogElement);
-  one("[data-delete-words]", dialog).textContent = words;
-  openDialog(dialog);
-  return new Promise((resolve) => {
-    dialog.addEventListener("close", () => resolve(dialog.returnValue === "delete"), { once: true });
-    dialog.returnValue = "";
-  });
 }

@@ -23,9 +23,8 @@ export class Mentions {
     this.found = [];
     this.at = 0;
     this.asked = "";
-    field.setAttribute("role", "combobox");
     field.setAttribute("aria-autocomplete", "list");
-    field.setAttribute("aria-expanded", "false");
+    field.setAttribute("aria-haspopup", "listbox");
     field.setAttribute("aria-controls", this.list.id);
     field.addEventListener("input", () => void this.#look());
     field.addEventListener("keydown", (event) => this.#key(event));
@@ -63,7 +62,6 @@ export class Mentions {
     this.at = 0;
     this.list.hidden = people.length === 0;
     this.list.replaceChildren(...people.map(({ name }, place) => el("li", { role: "option", id: `${this.list.id}-${place}`, class: "mention-option truncate", "aria-selected": place === 0 ? "true" : "false" }, el("bdi", {}, name))));
-    this.field.setAttribute("aria-expanded", String(people.length > 0));
     this.#point();
   }
 
