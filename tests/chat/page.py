@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import socket
 import time
 import uuid
 from collections import Counter
@@ -13,6 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
@@ -27,16 +29,29 @@ GONE = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError)
 
 
 @asynccontextmanager
-async def opened(url: str, cookie: str, *, origin: str | None) -> AsyncIterator[ClientConnection]:
-    """A bare socket."""
+async def opened(
+    url: str, cookie: str, *, origin: str | None, receive_buffer: int = 0
+) -> AsyncIterator[ClientConnection]:
+    """A bare socket. `receive_buffer`: bytes that the kernel takes for who does not read; 0 leaves that to it."""
+    at = urlsplit(url)
+    ours = socket.socket()
+    ours.setblocking(False)
+    if receive_buffer:
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    try:
+        await asyncio.get_running_loop().sock_connect(ours, (at.hostname, at.port))
+    except OSError:
+        ours.close()
+        raise
     async with connect(
         url,
+        sock=ours,
         origin=None if origin is None else Origin(origin),
         additional_headers={"Cookie": cookie},
         open_timeout=WITHIN_S,
         ping_interval=None,
-    ) as socket:
-        yield socket
+    ) as connection:
+        yield connection
 
 
 async def say(socket: ClientConnection, **frame: Any) -> None:
@@ -99,6 +114,7 @@ class Page:
     ping_s: float = 25.0
     silent_s: float = 35.0
     heard_at: float = 0.0
+    receive_buffer: int = 0
     socket: ClientConnection | None = None
 
     def submit(self, conversation: str, body: str) -> str:
@@ -111,10 +127,12 @@ class Page:
         """Until a final close code, or until cancelled."""
         while self.final_code is None:
             try:
-                async with opened(self.url, self.cookie, origin=self.origin) as socket:
+                async with opened(
+                    self.url, self.cookie, origin=self.origin, receive_buffer=self.receive_buffer
+                ) as connection:
                     self.connections += 1
-                    self.socket = socket
-                    await self._talk(socket)
+                    self.socket = connection
+                    await self._talk(connection)
             except GONE:
                 code = self.socket.close_code if self.socket else None
                 self.codes += [code] if code is not None else []
