@@ -5,7 +5,9 @@ import { sizeWords } from "../large/sizes.js";
 
 /** @typedef {{id: string, status: string, name: string, versions_read: number, versions_total: number, versions_made: number, prompt: {id: string, name: string} | null, error: {code: string, message: string} | null}} State */
 
-const POLL_MS = 800;
+/* Asked for, not pushed: imports are rare and end in seconds, and one that takes minutes is asked less and less often. */
+const FIRST_ASK_MS = 800;
+const LONGEST_ASK_MS = 4000;
 const WORDS = { read: "Reading", send: "Sending", check: "Checking" };
 
 /** @param {number} ms */
@@ -52,7 +54,7 @@ export class ImportProgress {
    */
   async follow(id) {
     this.help.hidden = false;
-    for (;;) {
+    for (let wait = FIRST_ASK_MS; ; wait = Math.min(wait * 1.1, LONGEST_ASK_MS)) {
       try {
         /** @type {State} */
         const state = await call(`imports/${id}`);
@@ -62,7 +64,7 @@ export class ImportProgress {
         if (!(error instanceof ApiError) || error.code !== "unreachable") throw error;
         this.#paint("The connection was cut. The import goes on; how far it is will be shown here.", null);
       }
-      await pause(POLL_MS);
+      await pause(wait);
     }
   }
 
