@@ -235,12 +235,19 @@ class Failover:
             return None
         can_prefill = self._model.capabilities.prefill and "prefill" not in self._failed_ways
         if _is_greedy(request):
-            if self._transcript.tokens <= configuration.replay_tokens and "replay" not in self._failed_ways:
+            if self._transcript.tokens <= self._most_replayed() and "replay" not in self._failed_ways:
                 return resume_by_replay(request, self._transcript)
             return resume_by_prefill(request, self._transcript) if can_prefill else None
         if configuration.continue_sampled and can_prefill:
             return resume_sampled(request, self._transcript)
         return None
+
+    def _most_replayed(self) -> float:
+        """Tokens."""
+        configuration = self._model.configuration
+        if configuration.replay_tokens is not None:
+            return configuration.replay_tokens
+        return configuration.replay_s / self._model.pool.decode_s_per_token
 
 
 class Patience:

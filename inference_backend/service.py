@@ -13,6 +13,7 @@ from inference_backend.configuration_file import ConfigurationFile
 from inference_backend.dialect.versions import ApiVersion, read_version
 from inference_backend.embeddings.models import EmbeddingModels, open_embeddings
 from inference_backend.errors import ForbiddenError
+from inference_backend.fleet.configuration import ModelConfiguration
 from inference_backend.fleet.fleet import Fleet, MakePool, build_fleet
 from inference_backend.fleet.model import Model
 from inference_backend.idempotency.journal import LocalJournal, SharedJournal
@@ -143,9 +144,14 @@ def _build_limits(file: ConfigurationFile | None, store: SharedStore | None, pro
 def _pool_maker(file: ConfigurationFile | None, metrics: Metrics) -> MakePool:
     """The queue of a model that is added later has the bands of then; the others keep theirs."""
 
-    def make(model: str) -> TokenPool:
+    def make(model: ModelConfiguration) -> TokenPool:
         tiers = read_tier_limits(file.document if file else {})
         bands = {tier: Band(low_s=tiers[tier].tightening.low_s, high_s=tiers[tier].tightening.high_s) for tier in TIERS}
-        return TokenPool(model, gate=token_gate(bands), observer=metrics.pools.observer(model))
+        return TokenPool(
+            model.id,
+            gate=token_gate(bands),
+            policy=model.scheduling.policy(),
+            observer=metrics.pools.observer(model.id),
+        )
 
     return make

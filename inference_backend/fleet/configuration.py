@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from inference_backend.engines.protocol import Capabilities
 from inference_backend.fleet.engine_kinds import KINDS
+from inference_backend.scheduling.token import TokenPolicy
 from inference_backend.settings import Settings, SettingsError, Timeouts, read_engine_url
 from inference_backend.tiers import TIERS, Tier
 
@@ -121,15 +122,26 @@ class TimeoutsTable(Table):
     total_s: Seconds | None = None
 
 
+class SchedulingTable(Table):
+    """`[models.scheduling]`: TokenPolicy, as far as it is an operator's business. In force for a queue that is made."""
+
+    prefill_portion: Count = TokenPolicy().prefill_portion
+    headroom: dict[Tier, Annotated[float, Field(ge=0, lt=1)]] = dict(TokenPolicy().headroom)
+    age_s: dict[Tier, Seconds] = dict(TokenPolicy().age_s)
+
+    def policy(self) -> TokenPolicy:
+        return TokenPolicy(prefill_portion=self.prefill_portion, headroom=self.headroom, age_s=self.age_s)
+
+
 class ModelConfiguration(Table):
     """`[[models]]`.
 
     `digest`: the version that callers get. `golden`: the known answer to the golden question, or one for each digest.
     `switch_replicas`: how many replicas of a new version must be verified before it takes over; None means all.
-    `replay_tokens`: an answer of up to so many tokens whose replica is lost is written again elsewhere and compared,
-    a longer one is continued from its text. `continue_sampled`: whether an answer that was sampled may be continued
-    elsewhere, with other words than it would have had. `drain_s`: how long a replica that is taken out may finish
-    what it has begun.
+    `replay_s`: an answer whose replica is lost is written again elsewhere and compared, if that takes no longer by the
+    speed that is measured; else it is continued from its text. `replay_tokens`: by its length instead.
+    `continue_sampled`: whether an answer that was sampled may be continued elsewhere, with other words than it would
+    have had. `drain_s`: how long a replica that is taken out may finish what it has begun.
     """
 
     id: Name
@@ -138,10 +150,12 @@ class ModelConfiguration(Table):
     tiers: tuple[Tier, ...] = TIERS
     golden: str | dict[Digest, str] = {}
     switch_replicas: Count | None = None
-    replay_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 256
+    replay_s: Seconds = 10.0
+    replay_tokens: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     continue_sampled: bool = False
     drain_s: Seconds = 900.0
     timeouts: TimeoutsTable = TimeoutsTable()
+    scheduling: SchedulingTable = SchedulingTable()
     replicas: tuple[ReplicaConfiguration, ...] = ()
     dns: tuple[DnsConfiguration, ...] = ()
 

@@ -14,7 +14,11 @@ from inference_backend.fleet.model import Model
 from inference_backend.pools.token_pool import TokenPool
 from inference_backend.settings import Settings, Timeouts
 
-MakePool = Callable[[str], TokenPool]
+MakePool = Callable[[ModelConfiguration], TokenPool]
+
+
+def make_plain_pool(model: ModelConfiguration) -> TokenPool:
+    return TokenPool(model.id, policy=model.scheduling.policy())
 
 
 class Fleet:
@@ -23,7 +27,7 @@ class Fleet:
         configurations: Iterable[ModelConfiguration],
         *,
         timeouts: Timeouts,
-        make_pool: MakePool = TokenPool,
+        make_pool: MakePool = make_plain_pool,
         resolve: Resolve = resolve_addresses,
     ) -> None:
         self._timeouts = timeouts
@@ -74,7 +78,7 @@ class Fleet:
     def _make(self, configuration: ModelConfiguration) -> Model:
         return Model(
             configuration,
-            pool=self._make_pool(configuration.id),
+            pool=self._make_pool(configuration),
             default_timeouts=self._timeouts,
             resolve=self._resolve,
         )
@@ -97,7 +101,7 @@ def build_fleet(
     file: ConfigurationFile | None,
     *,
     environment: Mapping[str, str] = os.environ,
-    make_pool: MakePool = TokenPool,
+    make_pool: MakePool = make_plain_pool,
 ) -> Fleet:
     """From the configuration file, and following it; without one, from the environment. Raises SettingsError."""
     if file is None:

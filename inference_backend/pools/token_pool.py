@@ -138,6 +138,11 @@ class TokenPool:
         """Seconds in the queue for a new request of this tier; infinite where nothing takes work."""
         return self._scheduler.expected_wait(tier, self._clock())
 
+    @property
+    def decode_s_per_token(self) -> float:
+        """Seconds that a replica takes for the next token of one answer, as measured."""
+        return self._scheduler.rates.decode.s_per_token
+
     def admitted_fraction(self, tier: Tier) -> float:
         """Share of the tier that the delay gate lets in, 0 to 1: by this much limits of keys may be tightened."""
         return self._gate.fraction(tier)

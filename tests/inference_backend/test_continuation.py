@@ -153,8 +153,11 @@ def test_the_next_replica_is_asked_for_the_same_again(engines: list[ScriptedEngi
     assert first == second
 
 
-def test_a_long_answer_is_continued_from_its_text(engines: list[ScriptedEngine], tmp_path: Path) -> None:
-    with declare(tmp_path, engines, replay_tokens=2).served() as address:
+@pytest.mark.parametrize("limit", [{"replay_tokens": 2}, {"replay_s": 0.02}], ids=["by length", "by time"])
+def test_a_long_answer_is_continued_from_its_text(
+    engines: list[ScriptedEngine], tmp_path: Path, limit: dict[str, Any]
+) -> None:
+    with declare(tmp_path, engines, **limit).served() as address:
         engines[0].play(*words(*WORDS[:4]), Reset())
         # It is asked to go on after the last but one word, and writes the last one again.
         engines[0].play(*complete(*WORDS[3:], prompt=5 + 3))

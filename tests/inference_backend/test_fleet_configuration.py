@@ -22,10 +22,12 @@ from inference_backend.fleet.configuration import (
     DnsConfiguration,
     ModelConfiguration,
     ReplicaConfiguration,
+    SchedulingTable,
     TimeoutsTable,
     read_models,
 )
 from inference_backend.fleet.engine_kinds import KINDS
+from inference_backend.scheduling.token import TokenPolicy
 from inference_backend.settings import Settings, SettingsError, Timeouts
 from tests.inference_backend.conftest import sdk
 from tests.inference_backend.declared import HEADERS, Declared, in_state, metric, replicas, scripted_engines
@@ -81,6 +83,70 @@ def test_what_is_left_out_has_a_default() -> None:
 def test_timeouts_of_a_model_replace_those_of_the_environment() -> None:
     [model] = read(ONE.replace('id = "m"', 'id = "m"\ntimeouts = {total_s = 5}'))
     assert model.timeouts_over(Timeouts(queue_s=7.0)) == Timeouts(queue_s=7.0, total_s=5.0)
+
+
+def test_the_scheduling_of_a_model_is_the_operators_as_far_as_it_is_said() -> None:
+    [model] = read(ONE)
+    assert model.scheduling.policy() == TokenPolicy()
+    scheduling = "scheduling = {prefill_portion = 512, headroom = {free = 0.25, pro = 0.125}}"
+    [model] = read(ONE.replace('id = "m"', f'id = "m"\n{scheduling}'))
+    assert model.scheduling.policy() == TokenPolicy(prefill_portion=512, headroom={"free": 0.25, "pro": 0.125})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["{prefill_portion = 0}", "{headroom = {free = 1.0}}", "{headroom = {gold = 0.1}}", "{portion = 5}"],
+)
+def test_scheduling_that_makes_no_sense_is_refused(wrong: str) -> None:
+    with pytest.raises(SettingsError, match="scheduling"):
+        read(ONE.replace('id = "m"', f'id = "m"\nscheduling = {wrong}'))
+
+
+def test_headroom_keeps_slots_free_for_who_pays(engines: list[ScriptedEngine], tmp_path: Path) -> None:
+    declared = Declared(tmp_path / "inference.toml", scheduling={"headroom": {"free": 0.5}}, timeouts={})
+    declared.add("gpu-0", engines[0], slots=2)
+    released = threading.Event()
+    for _ in range(2):
+        engines[0].play(text("one"), Await(released), finish(), usage(5, 2), DONE, End())
+    with declared.write().served() as address, ThreadPoolExecutor(3) as pool:
+        free = HEADERS | {"x-playground-tier": "free", "x-playground-account": "somebody"}
+        ask = {"model": MODEL, "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}
+
+        def post(headers: dict[str, str]) -> int:
+            answer = httpx2.post(f"{address}/v1/messages", json=ask, headers=headers, trust_env=False, timeout=60)
+            return answer.status_code
+
+        first = pool.submit(post, free)
+        wait_until(lambda: len(engines[0].requests) == 1)
+        second = pool.submit(post, free)
+        wait_until(lambda: metric(address, f'inference_queue_waiting{{model="{MODEL}",tier="free"}}') == 1)
+        paid = pool.submit(post, HEADERS)
+        wait_until(lambda: len(engines[0].requests) == 2)
+        assert metric(address, f'inference_queue_waiting{{model="{MODEL}",tier="free"}}') == 1
+        released.set()
+        assert [one.result(60) for one in (first, second, paid)] == [200, 200, 200]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "own"),
+    [
+        ("vllm", None, False),
+        ("vllm", "auto", True),
+        ("messages", None, True),
+        ("messages", "forced", False),
+    ],
+)
+def test_whether_a_model_decides_about_tools_is_said_by_the_operator_or_usual_of_the_kind(
+    kind: str, given: str | None, own: bool
+) -> None:
+    table = ReplicaConfiguration(name="a", engine=kind, url="http://127.0.0.1:1", tools=given)
+    assert table.capabilities.own_tools is own
+
+
+def test_an_engine_that_makes_words_up_decides_about_nothing() -> None:
+    simulated = ONE.replace("llama_cpp", "simulated").replace('url = "http://127.0.0.1:8081/v1"', 'tools = "auto"')
+    with pytest.raises(SettingsError, match="cannot decide by itself"):
+        read(simulated)
 
 
 def test_the_key_of_an_engine_comes_from_the_variable_that_is_named() -> None:
@@ -177,7 +243,9 @@ def test_a_wrong_option_of_an_engine_in_the_process_stops_the_start(tmp_path: Pa
         pass
 
 
-@pytest.mark.parametrize("table", [ModelConfiguration, ReplicaConfiguration, DnsConfiguration, TimeoutsTable])
+@pytest.mark.parametrize(
+    "table", [ModelConfiguration, ReplicaConfiguration, DnsConfiguration, TimeoutsTable, SchedulingTable]
+)
 def test_every_key_is_explained_to_the_operator(table: type[BaseModel]) -> None:
     explained = DOCUMENTATION.read_text()
     keys = [name for name in table.model_fields if name != "api_key"]
