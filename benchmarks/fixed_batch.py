@@ -11,9 +11,10 @@ Rows: `busy` 2 devices at 400/s (80 % of what they can do), `calm` 2 devices at 
 which one process gets SIGKILL early in a call (the one that ended a call last) and is started again at once, `large`
 10 devices at 2,000/s.
 
-The line `(ideal)` of each row is the scheduler of the service with the same arrivals and an own clock, where nothing
-but a call takes time: what it has, the others cannot take away. For `killed` the device is killed as far into its call,
-and out for as long, as ours was. The last columns count a request without an answer as one that came infinitely late.
+The line `(simulated)` of each row is the scheduler of the service with the same arrivals and a clock of its own, where
+nothing but a call takes time: what ours has beyond it is the cost of HTTP, limits, timers and the machine. For `killed`
+the device is killed as far into a call, and out for as long, as ours was; what the other one does at that moment is
+left to chance in both. The last columns count a request without an answer as one that came infinitely late.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def measure(system: System, row: Row) -> Figures:
     return figures
 
 
-def ideal(row: Row, ours: Figures) -> Figures:
+def simulate(row: Row, ours: Figures) -> Figures:
     """The figures that the scheduler has where nothing but a call takes time."""
     gate, faults, join = DelayGate(), [], None
     if row.kill_after_s is not None:
@@ -157,7 +158,7 @@ def main() -> int:
     if not given.quick and not PEERS_PYTHON.exists():
         raise SystemExit("the peers are missing: make .venv/installed-peers")
     results: dict[str, dict[str, Figures]] = {}
-    ideals: dict[str, Figures] = {}
+    simulations: dict[str, Figures] = {}
     problems: list[str] = []
     print(
         _line("row", "system", "fill", "p50", "p99", "worst", "lost", "served/s", "cpu", "p99.9 all", "worst all", "")
@@ -167,9 +168,10 @@ def main() -> int:
         for system in systems:
             found = results[row.name][system.name] = measure(system, row)
             print(_shown(row, system.name, found), flush=True)
-        found = ideals[row.name] = ideal(row, results[row.name]["ours"])
+        found = simulations[row.name] = simulate(row, results[row.name]["ours"])
         print(
-            _line(row.name, "(ideal)", found["fill"], found["p50_ms"], found["p99_ms"], found["worst_ms"]), flush=True
+            _line(row.name, "(simulated)", found["fill"], found["p50_ms"], found["p99_ms"], found["worst_ms"]),
+            flush=True,
         )
         problems += shortfalls(row, results[row.name])
     for problem in problems:
@@ -177,7 +179,7 @@ def main() -> int:
     if not given.quick and not given.row:
         machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
         command = "python -m benchmarks.fixed_batch"
-        report = {"command": command, "machine": machine, "rows": results, "ideal": ideals, "short": problems}
+        report = {"command": command, "machine": machine, "rows": results, "simulated": simulations, "short": problems}
         RESULTS.write_text(json.dumps(report, indent=1) + "\n")
     return 1 if problems else 0
 
@@ -197,7 +199,7 @@ def _shown(row: Row, name: str, found: Figures) -> str:
 
 def _line(row: str, system: str, *cells: object) -> str:
     widths = (6, 9, 9, 9, 6, 10, 7, 11, 11, 0)
-    return f"{row:8}{system:11}" + "".join(f"{cell!s:>{width}}" for cell, width in zip(cells, widths, strict=False))
+    return f"{row:8}{system:12}" + "".join(f"{cell!s:>{width}}" for cell, width in zip(cells, widths, strict=False))
 
 
 if __name__ == "__main__":
