@@ -7,7 +7,12 @@ import sys
 
 from benchmarks import thin_path
 
-ON_THROWN_AWAY_SERVICES = ("benchmarks.many_versions", "benchmarks.version_store", "benchmarks.chat_delivery")
+ON_THROWN_AWAY_SERVICES = (
+    "benchmarks.many_versions",
+    "benchmarks.version_store",
+    "benchmarks.chat_delivery",
+    "benchmarks.share_read",
+)
 WITHOUT_SERVICES = ("benchmarks.scheduler_cost", "benchmarks.fixed_batch", "benchmarks.engine_overhead")
 
 

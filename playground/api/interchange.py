@@ -6,10 +6,12 @@ import asyncio
 import io
 import json
 import re
+import time
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import IO, Any
 
+from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -18,7 +20,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from core.errors import InferenceUnavailable, InvalidInput
+from core.errors import InferenceUnavailable, InvalidInput, NotFound
 from core.parsers import parse_json
 from inference_client import catalogue
 from playground import access, services
@@ -39,6 +41,8 @@ MOST_VERSIONS = 50
 MOST_BYTES = 1024 * 1024
 #: Filled in where the source names no model and none is on offer.
 NO_MODEL = "choose-a-model"
+#: Who takes long to fetch an export is asked about again this often.
+ASK_AGAIN_S = 10.0
 
 
 class Export(APIView):
@@ -50,8 +54,17 @@ class Export(APIView):
         length = file.seek(0, 2)
         file.seek(0)
         name = re.sub(r"[^A-Za-z0-9]+", "-", prompt.name).strip("-")[:60] or "prompt"
+        asking = person(request)
+
+        def may_go_on() -> bool:
+            try:
+                access.prompt_for(asking, prompt_id)
+            except NotFound:
+                return False
+            return True
+
         return StreamingHttpResponse(
-            pieces_async(file) if isinstance(request._request, ASGIRequest) else _pieces(file),
+            pieces_async(file, may_go_on) if isinstance(request._request, ASGIRequest) else _pieces(file),
             content_type="application/zip",
             headers={
                 "Content-Disposition": f'attachment; filename="{name}.zip"',
@@ -67,10 +80,19 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
             yield piece
 
 
-async def pieces_async(file: IO[bytes]) -> AsyncIterator[bytes]:
-    """Under ASGI: Django would first collect all of a plain iterator."""
+async def pieces_async(file: IO[bytes], may_go_on: Callable[[], bool]) -> AsyncIterator[bytes]:
+    """Under ASGI: Django would first collect all of a plain iterator.
+
+    A reader that takes long is asked about again, and what follows is not sent to one who lost access meanwhile: the
+    file then ends before its length, which no client takes for the whole.
+    """
     with file:
+        asked_at = time.monotonic()
         while piece := await asyncio.to_thread(file.read, PIECE):
+            if time.monotonic() - asked_at > ASK_AGAIN_S:
+                if not await sync_to_async(may_go_on)():
+                    raise ConnectionAbortedError
+                asked_at = time.monotonic()
             yield piece
 
 

@@ -20,6 +20,7 @@ from accounts.models import User
 from core.errors import StorageUnavailable
 from playground import freezing, services, tasks
 from playground.api import interchange
+from playground.api.parsing import PIECE
 from playground.bodies import objects, store
 from playground.interchange import archive, manifest
 from playground.models import Body, Branch, BranchMove, ErasedObjects, Label, LabelMove, Prompt, Version
@@ -468,8 +469,17 @@ def test_a_failed_import_into_a_prompt_leaves_its_texts_to_the_sweep(
 
 async def test_under_asgi_the_file_goes_out_in_pieces() -> None:
     data = bytes(range(256)) * 10_000
-    pieces = [piece async for piece in interchange.pieces_async(io.BytesIO(data))]
+    pieces = [piece async for piece in interchange.pieces_async(io.BytesIO(data), lambda: True)]
     assert (b"".join(pieces), len(pieces)) == (data, 3)
+
+
+async def test_who_loses_access_while_fetching_an_export_gets_no_more_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interchange, "ASK_AGAIN_S", -1.0)
+    answers = iter([True, False])
+    pieces = interchange.pieces_async(io.BytesIO(bytes(5 * PIECE)), lambda: next(answers))
+    assert len(await anext(pieces)) == PIECE
+    with pytest.raises(ConnectionAbortedError):
+        await anext(pieces)
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
