@@ -29,6 +29,7 @@ import pytest
 
 from embedded.ports import free_port
 from embedded.stack import REPLACED
+from tests.waiting import wait_until
 
 RUN_PREFIX = "playground-tests-"
 #: A run that has begun just now holds no lock yet.
@@ -256,7 +257,9 @@ def engine_url() -> str:
     """The address of the embedded model server (llama.cpp's own API), one for the whole test run."""
     environment = {**ALONE, "EMBEDDED_ENGINE_THREADS": ENGINE_THREADS}
     instance = shared("engine", "--only", "engine", environment=environment)
-    return instance.environment["INFERENCE_ENGINE_URL"]
+    url = instance.environment["INFERENCE_ENGINE_URL"]
+    wait_until(lambda: is_well(f"{url}/health"), within_s=START_WITHIN_S)
+    return url
 
 
 @pytest.fixture(scope="session")
@@ -267,7 +270,9 @@ def inference_service(engine_url: str) -> Instance:
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
     environment = {"INFERENCE_BASE_URL": "", "INFERENCE_ENGINE_URL": engine_url}
-    return shared(f"inference-{worker}", "--only", "inference_backend", environment=environment)
+    instance = shared(f"inference-{worker}", "--only", "inference_backend", environment=environment)
+    wait_until(lambda: is_well(f"{instance.environment['INFERENCE_BASE_URL']}/readyz"), within_s=START_WITHIN_S)
+    return instance
 
 
 @pytest.fixture(scope="session")
@@ -279,10 +284,20 @@ def live_stack() -> Instance:
     """
     environment = {**ALONE, "EMBEDDED_ENGINE_THREADS": ENGINE_THREADS}
     try:
-        return shared("live", "--port", str(free_port()), environment=environment)
+        instance = shared("live", "--port", str(free_port()), environment=environment)
     except StartFailed:
         # A port that was free when it was chosen may be taken when the server binds it: once is bad luck.
-        return shared("live", "--port", str(free_port()), environment=environment)
+        instance = shared("live", "--port", str(free_port()), environment=environment)
+    wait_until(lambda: is_well(f"{instance.base_url}/readyz"), within_s=START_WITHIN_S)
+    return instance
+
+
+def is_well(url: str) -> bool:
+    """`manage.py up` goes on without the model server and what stands before it, where these take too long."""
+    try:
+        return httpx2.get(url, timeout=10).status_code == 200
+    except httpx2.HTTPError:
+        return False
 
 
 __all__ = ["Instance", "engine_url", "inference_service", "live_stack", "start"]

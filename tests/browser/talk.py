@@ -91,6 +91,6 @@ def new_key(stack: Instance, email: str) -> str:
 
 
 def bodies(person: Person, conversation: str) -> list[str]:
-    """What the server has, oldest first."""
+    """What the server has, oldest first; a card without words, and what was deleted, have none."""
     rows = person.api.get(f"chat/conversations/{conversation}/messages").raise_for_status().json()["results"]
-    return [row["body"] for row in reversed(rows)]
+    return [row["body"] or "" for row in reversed(rows)]
