@@ -22,7 +22,7 @@ from sharing.models import AccessLogEntry, Grant, ShareLink
 
 AGAIN_AFTER_S = 60.0
 #: What an open page asks every few seconds. It shows nothing, and a day of it would bury the rest; a refusal is kept.
-QUIET = frozenset({"GET shared-state", "GET api-access"})
+QUIET = frozenset({"GET shared-state", "GET api-access", "GET api-version-threads"})
 
 
 class Recently:

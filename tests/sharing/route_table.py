@@ -211,7 +211,15 @@ CHAT: dict[str, list[Row]] = {
     "chat": [signed_in("GET", tells=TALKS)],
     "chat-new": [signed_in("GET", tells=TALKS)],
     "chat-search": [signed_in("GET", query=f"q={SECRET}", tells=SIGNED_IN)],
-    "chat-send": [signed_in("GET", ids={"kind": "version", "subject": "{version_id}"}, tells=TALKS)],
+    "chat-send": [
+        signed_in("GET", ids={"kind": "version", "subject": "{version_id}"}, tells=TALKS),
+        own(
+            "POST",
+            TALKS,
+            ids={"kind": "version", "subject": "{version_id}"},
+            data={"to": "conversation:{conversation_id}", "key": "{message_id}"},
+        ),
+    ],
     "chat-conversation": [own("GET", TALKS), own("POST", TALKS, data={"body": "Hello"})],
     "chat-read": [own("POST", TALKS, data={"upto": "1"})],
     "chat-mute": [own("POST", TALKS)],

@@ -129,7 +129,7 @@ def _ask(crowd: Crowd, kind: str, name: str, row: Row) -> HttpResponseBase:
 def _filled(value: Any, ids: dict[str, str]) -> Any:
     if isinstance(value, dict):
         return {key: _filled(each, ids) for key, each in value.items()}
-    return value.format(**ids) if isinstance(value, str) and value.startswith("{") and value != "{}" else value
+    return value.format(**ids) if isinstance(value, str) and "_id}" in value else value
 
 
 def _problems(crowd: Crowd, kind: str, row: Row, answer: HttpResponseBase) -> Iterator[str]:
