@@ -73,7 +73,7 @@ def _lines(rows: Iterable[AccessLogEntry]) -> Iterator[list[str]]:
     for row in rows:
         yield [
             row.at.isoformat(),
-            _plain(row.account.email if row.account else ""),
+            _plain(row.account.label if row.account else ""),  # an address is for who knows it
             str(row.link_id or ""),
             row.visitor,
             _plain(row.what),
