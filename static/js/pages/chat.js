@@ -1,4 +1,5 @@
 /* The pages of chat: the list everywhere, and the open conversation where there is one; one socket for all of them. */
+import { call } from "../api.js";
 import { one, pageData } from "../dom.js";
 import { bindKey } from "../keys.js";
 import { paintTimes } from "../time.js";
@@ -21,8 +22,18 @@ const bar = new StateBar();
 let open = null;
 /* What the welcome counted is not counted again while the inbox is read for the first time. */
 let counted = false;
+/* Nor is it known of what comes meanwhile whether the welcome knew it: the server is asked again afterwards. */
+let uncounted = false;
 /* What came while another pane was on its way: the server may have drawn it before. @type {(() => void)[]} */
 let meanwhile = /** @type {(() => void)[]} */ ([]);
+
+async function recount() {
+  const answer = await call("chat/unread").catch(() => null);
+  if (!answer) return;
+  const read = open && open.read >= (open.thread.messages.last?.seq ?? 0) ? open.id : "";
+  const counts = Object.entries(answer.conversations).filter(([conversation]) => conversation !== read);
+  list.setUnread(counts.map(([conversation, count]) => ({ conversation, count, muted: list.row(conversation)?.hasAttribute("data-muted") ?? false })));
+}
 
 /** @param {Message} message @param {string} kind */
 function onMessage(message, kind) {
@@ -31,6 +42,7 @@ function onMessage(message, kind) {
   if (here?.put(message, kind) === "known") return;
   void list.tell(message);
   if (kind !== "message" || message.sender === me) return;
+  uncounted ||= !counted;
   if (counted && !(here && here.read >= message.seq)) list.addUnread(message.conversation, 1);
   const row = list.row(message.conversation);
   if (row?.hasAttribute("data-muted")) return;
@@ -52,6 +64,8 @@ const client = new ChatClient(me, {
   },
   onDrained: () => {
     counted = true;
+    if (uncounted) void recount();
+    uncounted = false;
   },
   onReset: () => void Promise.all([open?.thread.refresh(), list.refresh()]).catch(toastError),
   onMessage,
