@@ -19,7 +19,8 @@ WITHOUT_SERVICES = ("benchmarks.scheduler_cost", "benchmarks.fixed_batch", "benc
 def main() -> int:
     thin_path.main()
     python = sys.executable
-    commands = [[python, "-m", "embedded.throw_away", python, "-m", name] for name in ON_THROWN_AWAY_SERVICES]
+    services = [python, "-m", "embedded.throw_away", "--durable"]
+    commands = [[*services, python, "-m", name] for name in ON_THROWN_AWAY_SERVICES]
     commands += [[python, "-m", name] for name in WITHOUT_SERVICES]
     return max(subprocess.run(command, check=False).returncode for command in commands)
 

@@ -1,9 +1,10 @@
 """What it takes from one person's `send` to the other one's `event`, beside the raw floor, in one run.
 
-    python -m embedded.throw_away python -m benchmarks.chat_delivery [--quick]
+    python -m embedded.throw_away --durable python -m benchmarks.chat_delivery [--quick]
 
 The floor is what no chat can go below that keeps a message before it tells of it: the one statement that stores it,
-with its commit, and one Redis PUBLISH to a subscriber, from this process, one after the other. The chat is one uvicorn
+with its commit, and one Redis PUBLISH to a subscriber, from this process, one after the other. Commits reach the disk,
+as they do for people: a floor that promises nothing would be lower than what it stands for. The chat is one uvicorn
 worker with real sockets; the load comes from the same cores. Both are measured in alternating blocks and compared block
 by block: the median of the ratios counts, the milliseconds are only this machine's. Exits with 1 where a gate falls
 short. `--quick` has fewer of everything and leaves out the fault suite (G3).

@@ -1,6 +1,7 @@
-"""Run a command on services that are thrown away afterwards: `python -m embedded.throw_away COMMAND...`.
+"""Run a command on services that are thrown away afterwards: `python -m embedded.throw_away [--durable] COMMAND...`.
 
-For checks and measurements that need a database but nobody's data. The command's exit status is ours.
+For checks and measurements that need a database but nobody's data. The command's exit status is ours. `--durable`: a
+commit reaches the disk, as it does for people; what compares something with the price of a commit needs that.
 """
 
 import json
@@ -21,7 +22,11 @@ STOP_WITHIN_S = 60
 
 def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="playground-throw-away-"))
-    words = ["--only", "postgres,valkey,seaweedfs", "--throw-away", "--stop-with", str(os.getpid())]
+    is_durable = sys.argv[1:2] == ["--durable"]
+    wanted = sys.argv[2:] if is_durable else sys.argv[1:]
+    words = ["--only", "postgres,valkey,seaweedfs", "--stop-with", str(os.getpid())]
+    if not is_durable:
+        words.append("--throw-away")
     command = [sys.executable, str(ROOT / "manage.py"), "up", "--data", str(folder), *words]
     output = folder / "up.out"
     with output.open("wb") as file:
@@ -29,7 +34,7 @@ def main() -> int:
     try:
         wait_until_ready(services, folder, output)
         environment = os.environ | json.loads(environment_file(folder).read_text(encoding="utf-8"))
-        return subprocess.run(sys.argv[1:], env=environment, check=False).returncode
+        return subprocess.run(wanted, env=environment, check=False).returncode
     except KeyboardInterrupt:
         return 130
     finally:
