@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.contrib.auth import get_backends
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -62,6 +63,15 @@ class User(AbstractBaseUser, PermissionsMixin):
             models.CheckConstraint(condition=models.Q(email=Lower("email")), name="user_email_lower_case"),
             models.CheckConstraint(condition=models.Q(tier__in=["free", "pro", "internal"]), name="user_tier_known"),
         ]
+
+    def has_perm(self, perm: str, obj: models.Model | None = None) -> bool:
+        """Rank opens no door to what is somebody's own: a superuser passes unasked only where no object is named.
+
+        Otherwise whoever runs the machine would read every prompt, and no access log would say so.
+        """
+        if obj is None:
+            return super().has_perm(perm)
+        return self.is_active and any(backend.has_perm(self, perm, obj=obj) for backend in get_backends())
 
     @property
     def label(self) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from django.test import Client
 
 from accounts.models import User
-from playground import services
+from playground import access, services
 from playground.models import Prompt
 
 pytestmark = pytest.mark.django_db
@@ -47,3 +48,13 @@ def test_a_stranger_who_is_superuser_of_nothing_here_is_still_checked_by_object(
     stranger.is_staff = True
     stranger.save()
     assert not stranger.has_perm("playground.view_prompt", prompt)
+
+
+def test_an_administrator_reads_only_what_is_shared_with_them(stranger: User, prompt: Prompt, client: Client) -> None:
+    User.objects.filter(pk=stranger.pk).update(is_superuser=True, is_staff=True)
+    administrator = User.objects.get(pk=stranger.pk)
+    client.force_login(administrator)
+    assert administrator.has_perm("auth.add_group")
+    assert not administrator.has_perm(access.VIEW, prompt)
+    assert client.get(f"/prompts/{prompt.pk}/").status_code == 404
+    assert client.get(f"/api/v1/prompts/{prompt.pk}").status_code == 404
