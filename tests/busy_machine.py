@@ -20,7 +20,7 @@ default_timeout: httpx2.Timeout = inspect.signature(httpx2.get).parameters["time
 default_timeout.connect = default_timeout.read = default_timeout.write = default_timeout.pool = 60.0
 
 
-@pytest.hookimpl(optionalhook=True)
+@pytest.hookimpl(optionalhook=True, tryfirst=True)  # before the one of pytest-xdist, which is registered later
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Three for two cores: most of its time a test waits, for a process to start or a clock to go on.
 
