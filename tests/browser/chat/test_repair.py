@@ -47,9 +47,11 @@ def test_a_hole_is_seen_at_the_next_pong_and_filled(ada: Person, ben: Person, co
     assert between.lost == 1
     expect(chat.message(word)).to_have_count(0)
     between.loses = False
+    opened = between.opened
     page.evaluate("window.dispatchEvent(new Event('online'))")  # asks at once, as a ping would within 30 s
     expect(chat.message(f"swallowed {word}")).to_have_count(1)
-    assert between.opened == 2
+    # More than once where the limit of sockets a minute sent it away.
+    assert between.opened > opened
 
 
 def test_the_event_after_a_hole_shows_it_too(ada: Person, ben: Person, conversation: str, word: str) -> None:

@@ -377,6 +377,7 @@ def test_reading_and_writing_work_without_scripts(
     expect(page.locator("[data-thread]")).to_contain_text(f"by hand {word}")
     expect(his.message(f"by hand {word}")).to_be_visible()
     his.say(f"answer {word}")
+    expect(his.mark(f"answer {word}")).to_have_attribute("data-mark", re.compile("sent|delivered|read"))
     page.get_by_role("link", name="Look for new messages").click()
     expect(page.locator("[data-thread]")).to_contain_text(f"answer {word}")
 

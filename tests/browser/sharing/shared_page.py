@@ -6,6 +6,8 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.waiting import wait_until
+
 OPENED = re.compile(r"/s/open/[0-9a-f-]{36}/")
 #: The bound that is promised, and some for a busy machine.
 ENDS_WITHIN_MS = 60_000
@@ -48,6 +50,11 @@ class ShareDialog:
     def wait(self) -> ShareDialog:
         expect(self.dialog.locator("[data-share-content]")).to_be_visible()
         return self
+
+    def wait_for_code(self) -> None:
+        """Until the QR code is drawn. Not by a script in the page: its policy lets none be made from text."""
+        picture = self.dialog.locator("[data-new-link-code] img")
+        wait_until(lambda: picture.evaluate("image => image.naturalWidth") > 100, every_s=0.1)
 
     @property
     def sentence(self) -> Locator:

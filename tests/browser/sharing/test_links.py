@@ -34,7 +34,7 @@ def test_a_link_is_made_opened_and_revoked_and_the_open_page_ends(page: Page, vi
     dialog.dialog.get_by_role("button", name="QR code").click()
     picture = dialog.dialog.get_by_alt_text("QR code of the address")
     expect(picture).to_have_attribute("src", re.compile(r"^data:image/svg\+xml,"))
-    page.wait_for_function("document.querySelector('[data-new-link-code] img').naturalWidth > 100")
+    dialog.wait_for_code()
 
     guest = visit(url)
     assert url.rpartition("/")[2] not in guest.page.url

@@ -60,7 +60,7 @@ def test_pages_of_who_shares(open_context: Open, difficult: tuple[str, str, str]
     look(page, f"share-person-{view}")
     dialog.make_link(history="yes")
     dialog.dialog.get_by_role("button", name="QR code").click()
-    page.wait_for_function("document.querySelector('[data-new-link-code] img').naturalWidth > 100")
+    dialog.wait_for_code()
     look(page, f"share-made-{view}")
     dialog.links.first.get_by_role("button", name="Change").click()
     look(page, f"share-change-{view}")
