@@ -9,11 +9,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from allauth.account.models import EmailAddress
+from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import transaction
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from accounts import key_mirror
 from accounts.models import ApiKey, Scope, Tier, User
@@ -181,6 +183,7 @@ def deactivate_account(*, account: User) -> User:
         account.save(update_fields=["is_active"])
         after_commit(key_mirror.mirror_account, account)
         tell_sockets(account)
+        import_string(settings.ACCOUNT_SWITCHED_OFF)(account.pk)
     return account
 
 

@@ -240,6 +240,10 @@ SPECTACULAR_SETTINGS = {
 #: Who else may read prompts and runs, asked by the apps below `sharing`, which never import it.
 SHARED_PROMPTS = "sharing.reading.shared_with"
 RUN_GUARD = "sharing.run_guard.guard"
+#: Told of a prompt whose epoch was raised below `sharing`, with that epoch.
+ACCESS_ENDED = "sharing.services.epochs.tell"
+#: Told of an account that was just switched off.
+ACCOUNT_SWITCHED_OFF = "sharing.services.epochs.tell_of_account"
 #: How long a revocation may take to reach everybody: 0 to 30 s. Its parts follow from it (sharing/bound.py).
 SHARING_BOUND_S = env.float("SHARING_BOUND_S", default=30.0)
 SHARING_REUSE_S = env.float("SHARING_REUSE_S", default=None)

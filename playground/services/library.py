@@ -8,9 +8,11 @@ import logging
 import uuid
 
 from celery import signature
+from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.module_loading import import_string
 
 from core import effects
 from core.errors import Conflict, InvalidInput
@@ -49,6 +51,7 @@ def trash_prompt(*, prompt: Prompt) -> Prompt:
     # Decisions that are kept elsewhere are older than this, and show nothing that is made from now on.
     Prompt.objects.filter(pk=prompt.pk).update(trashed_at=prompt.trashed_at, acl_epoch=F("acl_epoch") + 1)
     prompt.refresh_from_db(fields=["acl_epoch"])
+    import_string(settings.ACCESS_ENDED)(prompt.pk, prompt.acl_epoch)
     return prompt
 
 

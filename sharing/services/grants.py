@@ -11,9 +11,9 @@ from accounts.models import User
 from core.errors import InvalidInput, NotAllowed, NotFound, Unprocessable
 from playground import access
 from playground.models import Prompt
-from sharing import access_log
+from sharing import access_log, policy
 from sharing.models import Grant, Role, ShareLink
-from sharing.services.epochs import raise_epoch
+from sharing.services.epochs import lock_prompt, raise_epoch
 from sharing.services.expiry import instant
 from sharing.services.links import refuse_not_sharing
 from sharing.services.notices import notify
@@ -31,29 +31,43 @@ def grant_access(
     expires_at: dt.datetime | None = None,
     may_share: bool = False,
 ) -> Grant:
-    """Share with one person, or change what they have: there is one grant a person and prompt.
+    """Share with one person, or change what they have: there is one grant a person and prompt. One that has expired is
+    over, and this is another one.
 
-    Raises NotFound, NotAllowed, InvalidInput (`no_such_person` for who is absent or switched off alike), Unprocessable
-    beyond MAX_GRANTS.
+    Raises NotFound, NotAllowed (also for what somebody else gave), InvalidInput (`no_such_person` for who is absent or
+    switched off alike), Unprocessable beyond MAX_GRANTS.
     """
     refuse_not_sharing(person, prompt)
     to = _recipient(prompt, account, email)
-    _refuse_more_than_own(person, prompt, may_share)
     checked, until = _role(role), instant(expires_at)
     _refuse_sharing(checked, may_share)
     with transaction.atomic():
-        Prompt.objects.select_for_update(no_key=True).get(pk=prompt.pk)
-        grant = Grant.objects.select_for_update(of=("self",)).on(prompt.pk).filter(account=to).first()
-        if grant is None:
-            if Grant.objects.on(prompt.pk).count() >= MAX_GRANTS:
-                raise Unprocessable(f"A prompt is shared with at most {MAX_GRANTS} people.")
-            grant = Grant.objects.create(
-                prompt=prompt, account=to, granted_by=person, role=checked, expires_at=until, may_share=may_share
-            )
-            notify(account=to, prompt=prompt, kind="shared", actor=person, subject=grant.pk)
-            access_log.changed(prompt_id=prompt.pk, person=person, what="grant.given")
-            return grant
-        return _change(person, grant, role=checked, expires_at=until, may_share=may_share)
+        locked = lock_prompt(prompt.pk)
+        # Again, now that it cannot end before this does: who is being removed shares nothing on the way out.
+        refuse_not_sharing(person, locked)
+        _refuse_more_than_own(person, locked, may_share)
+        there = _not_over(Grant.objects.on(prompt.pk).filter(account=to).first())
+        if there is not None:
+            _refuse_of_others(person, locked, there)
+            return _change(person, there, role=checked, expires_at=until, may_share=may_share)
+        if Grant.objects.on(prompt.pk).count() >= MAX_GRANTS:
+            raise Unprocessable(f"A prompt is shared with at most {MAX_GRANTS} people.")
+        grant = Grant.objects.create(
+            prompt=prompt, account=to, granted_by=person, role=checked, expires_at=until, may_share=may_share
+        )
+        notify(account=to, prompt=locked, kind="shared", actor=person, subject=grant.pk)
+        access_log.changed(prompt_id=prompt.pk, person=person, what="grant.given")
+    return grant
+
+
+def _not_over(grant: Grant | None) -> Grant | None:
+    """None for an expired one, which is closed at the instant when it ended."""
+    if grant is None or not policy.expired(grant.expires_at, timezone.now()):
+        return grant
+    Grant.objects.filter(pk=grant.pk).update(revoked_at=grant.expires_at)
+    # What a process still keeps of it says no: with the epoch, the new one works at once.
+    raise_epoch(grant.prompt_id)
+    return None
 
 
 def change_role(*, person: User, grant: Grant, role: str) -> Grant:
@@ -63,22 +77,23 @@ def change_role(*, person: User, grant: Grant, role: str) -> Grant:
 
 def change_grant(*, person: User, grant: Grant, **changes: object) -> Grant:
     """Change role, expires_at or may_share. Raises NotFound, NotAllowed, InvalidInput."""
-    refuse_not_theirs(person, grant)
-    role = _role(str(changes.get("role", grant.role)))
-    may_share = bool(changes.get("may_share", grant.may_share and role == Role.EDITOR))
-    expires_at = changes.get("expires_at", grant.expires_at)
-    _refuse_more_than_own(person, grant.prompt, may_share and not grant.may_share)
-    _refuse_sharing(role, may_share)
     with transaction.atomic():
-        locked = Grant.objects.select_for_update(of=("self",)).filter(pk=grant.pk, revoked_at=None).first()
-        if locked is None:
+        lock_prompt(grant.prompt_id)
+        # What is not changed stays as it is now, not as it was when somebody looked.
+        now = Grant.objects.select_related("prompt", "account").filter(pk=grant.pk, revoked_at=None).first()
+        if now is None:
             raise NotFound
+        refuse_not_theirs(person, now)
+        role = _role(str(changes.get("role", now.role)))
+        may_share = bool(changes.get("may_share", now.may_share and role == Role.EDITOR))
+        _refuse_more_than_own(person, now.prompt, may_share and not now.may_share)
+        _refuse_sharing(role, may_share)
         return _change(
             person,
-            locked,
+            now,
             role=role,
             may_share=may_share,
-            expires_at=instant(expires_at) if "expires_at" in changes else locked.expires_at,  # type: ignore[arg-type]
+            expires_at=instant(changes["expires_at"]) if "expires_at" in changes else now.expires_at,  # type: ignore[arg-type]
         )
 
 
@@ -113,6 +128,7 @@ def leave_prompt(*, person: User, prompt: Prompt) -> Grant:
 
 def _end(person: User, grant: Grant, what: str) -> Grant:
     with transaction.atomic():
+        lock_prompt(grant.prompt_id)
         moment = timezone.now()
         if Grant.objects.filter(pk=grant.pk, revoked_at=None).update(revoked_at=moment):
             ShareLink.objects.on(grant.prompt_id).filter(created_by=grant.account_id).update(revoked_at=moment)
@@ -133,6 +149,7 @@ def revoke_all(*, person: User, prompt: Prompt) -> dt.datetime:
     if not person.has_perm(access.OWN, prompt):
         raise NotAllowed("Only its owner can do this.")
     with transaction.atomic():
+        lock_prompt(prompt.pk)
         moment = timezone.now()
         ShareLink.objects.on(prompt.pk).update(revoked_at=moment)
         Grant.objects.on(prompt.pk).update(revoked_at=moment)
@@ -144,7 +161,11 @@ def revoke_all(*, person: User, prompt: Prompt) -> dt.datetime:
 def refuse_not_theirs(person: User, grant: Grant) -> None:
     """An owner may change every grant, an editor who may share those they gave."""
     refuse_not_sharing(person, grant.prompt)
-    if person.pk not in (grant.prompt.owner_id, grant.granted_by_id):
+    _refuse_of_others(person, grant.prompt, grant)
+
+
+def _refuse_of_others(person: User, prompt: Prompt, grant: Grant) -> None:
+    if person.pk not in (prompt.owner_id, grant.granted_by_id):
         raise NotAllowed("Only the owner and who gave it can change this.", code="cannot_share")
 
 

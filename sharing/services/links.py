@@ -19,7 +19,7 @@ from playground import access
 from playground.models import Prompt
 from sharing import access_log, tokens
 from sharing.models import Audience, ShareLink
-from sharing.services.epochs import raise_epoch
+from sharing.services.epochs import lock_prompt, raise_epoch
 from sharing.services.expiry import instant
 from sharing.targets import Target
 
@@ -74,8 +74,8 @@ def create_link(
     )
 
     def make() -> tuple[NewLink, uuid.UUID]:
-        # The lock makes the count true.
-        Prompt.objects.select_for_update(no_key=True).get(pk=prompt.pk)
+        # The lock makes the count true, and lets nobody share who is being removed.
+        refuse_not_sharing(person, lock_prompt(prompt.pk))
         if ShareLink.objects.on(prompt.pk).count() >= MAX_LINKS:
             raise Unprocessable(f"A prompt has at most {MAX_LINKS} links.", next_step="Revoke those no longer used.")
         link.save(force_insert=True)
@@ -111,6 +111,7 @@ def revoke_link(*, person: User, link: ShareLink) -> ShareLink:
     """End a link for everybody who came by it, and for nobody else. Twice is once. Raises NotFound, NotAllowed."""
     refuse_not_theirs(person, link)
     with transaction.atomic():
+        lock_prompt(link.prompt_id)
         moment = timezone.now()
         if ShareLink.objects.filter(pk=link.pk, revoked_at=None).update(revoked_at=moment):
             raise_epoch(link.prompt_id)
@@ -140,6 +141,7 @@ def narrow_link(*, person: User, link: ShareLink, **changes: Any) -> ShareLink:
 
 
 def _locked(link: ShareLink) -> ShareLink:
+    lock_prompt(link.prompt_id)
     now = ShareLink.objects.select_for_update(no_key=True, of=("self",)).filter(pk=link.pk, revoked_at=None).first()
     if now is None:
         raise NotFound

@@ -11,6 +11,7 @@ from core.errors import InvalidInput, NotAllowed, NotFound
 from playground.models import Prompt
 from sharing.models import AccessLogEntry, Grant, Notification, ShareLink
 from sharing.services import (
+    change_grant,
     change_role,
     grant_access,
     leave_prompt,
@@ -82,6 +83,43 @@ def test_an_editor_changes_the_grants_they_gave_and_no_others(
     with pytest.raises(NotAllowed):
         revoke_grant(person=friend, grant=owners)
     assert revoke_grant(person=friend, grant=theirs).revoked_at is not None
+
+
+def test_sharing_again_is_no_way_to_change_what_somebody_else_gave(
+    owner: User, friend: User, stranger: User, prompt: Prompt
+) -> None:
+    """Neither to lower another person nor to prolong what oneself has."""
+    tomorrow = timezone.now() + dt.timedelta(days=1)
+    grant_access(person=owner, prompt=prompt, account=friend, role="editor", may_share=True, expires_at=tomorrow)
+    grant_access(person=owner, prompt=prompt, account=stranger, role="editor")
+    for account, role in ((stranger, "viewer"), (friend, "editor")):
+        with pytest.raises(NotAllowed):
+            grant_access(person=friend, prompt=prompt, account=account, role=role)
+    assert Grant.objects.on(prompt.pk).get(account=friend).expires_at == tomorrow
+    assert Grant.objects.on(prompt.pk).get(account=stranger).role == "editor"
+
+
+def test_what_has_expired_is_shared_anew_works_at_once_and_is_told(
+    owner: User, friend: User, prompt: Prompt, grant: Grant
+) -> None:
+    assert friend.has_perm("playground.view_prompt", prompt)
+    ended = timezone.now() - dt.timedelta(minutes=1)
+    Grant.objects.filter(pk=grant.pk).update(expires_at=ended)
+    again = grant_access(person=owner, prompt=prompt, account=friend, role="viewer")
+    assert again.pk != grant.pk
+    assert Grant.objects.get(pk=grant.pk).revoked_at == ended
+    assert friend.has_perm("playground.view_prompt", Prompt.objects.get(pk=prompt.pk))
+    assert Notification.objects.filter(account=friend, kind="shared").count() == 2
+
+
+def test_what_is_not_changed_stays_as_it_is_now(owner: User, prompt: Prompt, grant: Grant) -> None:
+    """Not as it was when whoever changes it looked."""
+    grant_access(person=owner, prompt=prompt, account=grant.account, role="editor")
+    seen = Grant.objects.get(pk=grant.pk)
+    change_role(person=owner, grant=seen, role="viewer")
+    later = timezone.now() + dt.timedelta(days=7)
+    changed = change_grant(person=owner, grant=seen, expires_at=later)
+    assert (changed.role, changed.expires_at) == ("viewer", later)
 
 
 def test_each_change_that_could_take_something_away_raises_the_epoch(owner: User, prompt: Prompt, grant: Grant) -> None:

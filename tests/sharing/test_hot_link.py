@@ -76,6 +76,27 @@ def test_a_revocation_in_this_process_is_seen_by_the_next_read(
     assert browser.get(path).status_code == 404
 
 
+@pytest.mark.parametrize("how", ["trash", "switched off"])
+def test_what_ends_a_link_below_is_seen_by_the_next_read(
+    owner: User,
+    prompt: Prompt,
+    link: Link,
+    visit: Visit,
+    django_capture_on_commit_callbacks: Callable[..., object],
+    how: str,
+) -> None:
+    """Apps that know nothing of links end them, too, and other processes hear of it."""
+    made = link()
+    browser, path = visit(made), f"/s/open/{made.link.pk}/"
+    queries(browser, path)
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[attr-defined]
+        if how == "trash":
+            services.trash_prompt(prompt=prompt)
+        else:
+            deactivate_account(account=owner)
+    assert browser.get(path).status_code == 404
+
+
 def test_a_decision_that_is_kept_shows_nothing_that_is_newer(
     owner: User, link: Link, save: Save, version: Version
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from accounts.models import User
 from core.errors import NotAllowed
@@ -43,7 +44,7 @@ def answers(browser: Client, prompt_id: uuid.UUID) -> list[tuple[int, str]]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["foreign", "revoked", "trashed"])
+@pytest.mark.parametrize("kind", ["foreign", "revoked", "expired", "trashed"])
 def test_it_answers_like_an_absent_one(
     owner: User,
     friend: User,
@@ -57,6 +58,9 @@ def test_it_answers_like_an_absent_one(
     browser = stranger_browser
     if kind == "revoked":
         revoke_grant(person=owner, grant=grant)
+        browser = friend_browser
+    elif kind == "expired":
+        Grant.objects.filter(pk=grant.pk).update(expires_at=timezone.now())
         browser = friend_browser
     elif kind == "trashed":
         services.trash_prompt(prompt=prompt)
