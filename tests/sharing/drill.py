@@ -11,15 +11,16 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import httpx2
 from django.conf import settings
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from accounts.models import User
 from accounts.services import create_account, create_api_key
@@ -27,7 +28,7 @@ from playground import services
 from playground.models import Prompt, Version
 from playground.spec import parse
 from sharing import read_copies, visits
-from sharing.services import Target, create_link, grant_access, redeem_link
+from sharing.services import NewLink, Target, create_link, grant_access, redeem_link
 from tests.chat.site import Site, sign_in
 from tests.people import PASSWORD
 from tests.valkey import Valkey
@@ -47,6 +48,8 @@ class Records:
     socket_codes: dict[str, int] = field(default_factory=dict)
     socket_s: dict[str, float] = field(default_factory=dict)
     frames_after: dict[str, int] = field(default_factory=dict)
+    #: By who opens what: the code that a socket is closed with before it says anything.
+    refused_codes: dict[str, int] = field(default_factory=dict)
     stream_s: float = 0.0
     stream_end: str = ""
     kept_address: dict[int, int] = field(default_factory=dict)
@@ -106,6 +109,8 @@ class Drill:
         address, signed = self._captured_address()
         waiting = [self._socket("told", self.listening, self.readers[0])]
         waiting += [self._socket("subscriber disabled", self.deaf, self.readers[1]), self._stream(self.readers[2])]
+        waiting += [self._link_socket("link, told", self.listening), self._link_socket("link, deaf", self.deaf)]
+        self._refused_sockets()
         captured = self.threads.submit(self._fetch_later, address, signed)
         self._revoke_links("told", through=self.deaf, at=self.listening)
         self._revoke_links("subscriber disabled", through=self.listening, at=self.deaf)
@@ -128,11 +133,7 @@ class Drill:
             reader = httpx2.Client(base_url=at.origin, cookies={visits.cookie_name(new.link.pk): cookie}, timeout=20)
             path = f"/s/open/{new.link.pk}/state/"
             assert reader.get(path).status_code == 200
-            began = time.monotonic()
-            answer = httpx2.post(
-                f"{through.origin}/api/v1/links/{new.link.pk}/revoke", headers=self.headers, timeout=30
-            )
-            assert answer.status_code == 200, answer.text
+            began = self._revoke_link(new.link.pk, through)
             watched.append(self.threads.submit(self._until_refused, reader, path, began))
         self.records.delays[case] = [each.result(timeout=60) for each in watched]
 
@@ -158,16 +159,62 @@ class Drill:
 
     def _socket(self, case: str, site: Site, reader: User) -> Future[None]:
         prompt, grant_id = self._shared_prompt(reader, "viewer")
-        return self.threads.submit(self._watch_socket, case, site, prompt.pk, grant_id, sign_in(reader)[1])
+        revoke = partial(self._revoke_grant, grant_id, self.deaf)
+        return self.threads.submit(
+            self._watch_socket, case, site, f"/ws/prompts/{prompt.pk}/", sign_in(reader)[1], revoke
+        )
 
-    def _watch_socket(self, case: str, site: Site, prompt_id: uuid.UUID, grant_id: uuid.UUID, cookie: str) -> None:
+    def _link_socket(self, case: str, site: Site) -> Future[None]:
+        new = create_link(person=self.owner, prompt=self.prompt, audience="public", target=Target(version=self.version))
+        cookie = self._visit(new)
+        revoke = partial(self._revoke_link, new.link.pk, self.deaf)
+        return self.threads.submit(self._watch_socket, case, site, f"/s/open/{new.link.pk}/watch/", cookie, revoke)
+
+    def _visit(self, new: NewLink) -> str:
+        """The header of a browser that came by the link."""
+        return f"{visits.cookie_name(new.link.pk)}={redeem_link(token=new.token or '', person=None).cookie}"
+
+    def _refused_sockets(self) -> None:
+        """Who may not is told so by a code, and nothing else."""
+        one, other = (
+            create_link(person=self.owner, prompt=self.prompt, audience="public", target=Target(version=self.version))
+            for _ in range(2)
+        )
+        prompt, link = f"/ws/prompts/{self.prompt.pk}/", f"/s/open/{one.link.pk}/watch/"
+        foreign = self._visit(other).replace(other.link.pk.hex, one.link.pk.hex)
+        stranger = sign_in(self.readers[0])[1]
+        for who, path, cookie in (
+            ("a stranger", prompt, stranger),
+            ("nobody", prompt, "x=y"),
+            ("a visitor at the prompt", prompt, self._visit(one)),
+            ("an absent prompt", f"/ws/prompts/{uuid.uuid4()}/", stranger),
+            ("nobody at a link", link, "x=y"),
+            ("somebody signed in who did not come by the link", link, stranger),
+            ("a visitor of another link", link, foreign),
+        ):
+            with self._connect(self.listening, path, cookie) as socket:
+                try:
+                    socket.recv(timeout=20)
+                except ConnectionClosed as closed:
+                    self.records.refused_codes[who] = closed.rcvd.code if closed.rcvd else 0
+                else:
+                    self.records.refused_codes[who] = -1
+
+    def _connect(self, site: Site, path: str, cookie: str) -> ClientConnection:
+        headers = {"Cookie": cookie, "Origin": site.origin}
+        return connect(f"{site.origin.replace('http', 'ws')}{path}", additional_headers=headers)
+
+    def _revoke_link(self, link_id: uuid.UUID, through: Site) -> float:
+        began = time.monotonic()
+        answer = httpx2.post(f"{through.origin}/api/v1/links/{link_id}/revoke", headers=self.headers, timeout=30)
+        assert answer.status_code == 200, answer.text
+        return began
+
+    def _watch_socket(self, case: str, site: Site, path: str, cookie: str, revoke: Callable[[], float]) -> None:
         """Open when access ends; whatever comes after that is counted."""
-        with connect(
-            f"{site.origin.replace('http', 'ws')}/ws/prompts/{prompt_id}/",
-            additional_headers={"Cookie": cookie, "Origin": site.origin},
-        ) as socket:
+        with self._connect(site, path, cookie) as socket:
             assert json.loads(socket.recv(timeout=20)) == {"type": "open", "version": 1, "can": []}
-            began = self._revoke_grant(grant_id, self.deaf)
+            began = revoke()
             frames = 0
             try:
                 while True:

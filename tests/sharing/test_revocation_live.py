@@ -57,11 +57,16 @@ def test_when_the_news_is_heard_half_of_all_are_refused_within_two_seconds(
     assert delays[len(delays) // 2] < 2.0
 
 
-@pytest.mark.parametrize("case", ["told", "subscriber disabled"])
+@pytest.mark.parametrize("case", ["told", "subscriber disabled", "link, told", "link, deaf"])
 def test_an_open_socket_is_closed_for_good_and_told_nothing_more(records: Records, case: str) -> None:
     assert records.socket_codes[case] == 4403
     assert records.socket_s[case] < SOCKET_S
     assert records.frames_after[case] == 0
+
+
+def test_who_may_not_watch_is_closed_without_a_word(records: Records) -> None:
+    assert len(records.refused_codes) == 7
+    assert set(records.refused_codes.values()) == {4403}, records.refused_codes
 
 
 def test_an_open_stream_of_a_run_ends_and_says_not_to_come_back(records: Records) -> None:
