@@ -148,5 +148,7 @@ def _people(prompt: Prompt) -> list[dict[str, Any]]:
 
 
 def _export(prompt: Prompt, chosen: log_words.Filter) -> str:
-    given = {"allowed": "true" if chosen.outcome == "allowed" else "false"} if chosen.outcome else {}
+    given = {"who": chosen.who} if chosen.who else {}
+    if chosen.outcome:
+        given["allowed"] = "true" if chosen.outcome == "allowed" else "false"
     return reverse("api-access-log-csv", args=[prompt.pk]) + (f"?{urlencode(given)}" if given else "")

@@ -22,7 +22,7 @@ from playground import access, freezing
 from playground.api.asking import POINTER, person
 from playground.api.texts import INDEX
 from playground.models import Prompt
-from sharing import bound, read_copies, services
+from sharing import bound, log_words, read_copies, services
 from sharing.api.serializers import LogEntryOutput, NotificationOutput, TextAddressOutput, UnseenOutput
 from sharing.models import AccessLogEntry, Notification
 from sharing.permissions import standing_on
@@ -38,15 +38,18 @@ def log_of(prompt: Prompt, request: Request) -> QuerySet[AccessLogEntry]:
     allowed = request.query_params.get("allowed")
     if allowed not in (None, "", "true", "false"):
         raise InvalidInput("This is `true` or `false`.", field="allowed")
-    return found.filter(allowed=allowed == "true") if allowed else found
+    outcome = {"true": "allowed", "false": "refused"}.get(allowed or "", "")
+    return log_words.Filter(who=request.query_params.get("who", ""), outcome=outcome).select(found)
+
+
+_FILTERS = [
+    OpenApiParameter("allowed", OpenApiTypes.BOOL),
+    OpenApiParameter("who", OpenApiTypes.STR, description="`person:` or `link:`, then an id."),
+]
 
 
 class AccessLog(APIView):
-    @extend_schema(
-        operation_id="access_log_list",
-        parameters=[OpenApiParameter("allowed", OpenApiTypes.BOOL)],
-        responses=LogEntryOutput(many=True),
-    )
+    @extend_schema(operation_id="access_log_list", parameters=_FILTERS, responses=LogEntryOutput(many=True))
     def get(self, request: Request, prompt_id: uuid.UUID) -> Response:
         """Who or which link asked for what, newest first. For the owner only."""
         prompt = access.prompt_for(request.user, prompt_id, access.OWN)
@@ -56,7 +59,7 @@ class AccessLog(APIView):
 
 
 class AccessLogFile(APIView):
-    @extend_schema(operation_id="access_log_csv", responses={(200, "text/csv"): OpenApiTypes.STR})
+    @extend_schema(operation_id="access_log_csv", parameters=_FILTERS, responses={(200, "text/csv"): OpenApiTypes.STR})
     def get(self, request: Request, prompt_id: uuid.UUID) -> HttpResponse:
         """The log as a CSV file, newest first, 100,000 rows at most. For the owner only."""
         prompt = access.prompt_for(request.user, prompt_id, access.OWN)
