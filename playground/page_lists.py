@@ -12,7 +12,7 @@ from django.db.models import Model, Q, QuerySet
 
 from accounts.models import User
 from core.errors import InvalidInput
-from playground.models import VersionRun
+from playground.models import Prompt, VersionRun
 
 ROWS = 50
 
@@ -41,7 +41,7 @@ class RunRow:
     id: uuid.UUID
     status: str
     model: str
-    prompt_name: str
+    prompt: Prompt
     version_number: int
     input_tokens: int | None
     output_tokens: int | None
@@ -83,7 +83,7 @@ def _run_row(row: VersionRun) -> RunRow:
         id=run.pk,
         status=run.status,
         model=run.model,
-        prompt_name=row.version.prompt.name,
+        prompt=row.version.prompt,
         version_number=row.version.number,
         input_tokens=run.input_tokens,
         output_tokens=run.output_tokens,

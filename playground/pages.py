@@ -105,6 +105,7 @@ def runs(request: HttpRequest) -> HttpResponse:
     context = {
         "place": "runs",
         "runs": page.rows,
+        "prompts": [row.prompt for row in page.rows],
         "more": page.address(after=page.next),
         "first": page.address() if page.cursor else "",
     }

@@ -53,6 +53,10 @@ class GrantRow:
     state: State
 
     @property
+    def dom_id(self) -> str:
+        return f"grant-{self.grant.pk}"
+
+    @property
     def state_words(self) -> str:
         return _STATE_WORDS[self.state]
 

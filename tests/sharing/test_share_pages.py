@@ -264,6 +264,42 @@ def test_the_access_log_is_filtered_by_who_and_outcome(
     assert owner_browser.get(path, {"cursor": "x"}).status_code == 400
 
 
+def test_the_file_of_the_access_log_holds_what_the_page_shows(
+    owner_browser: Client, friend_browser: Client, client: Client, prompt: Prompt, link: Link, grant: Grant
+) -> None:
+    made = link(password="open sesame")
+    client.post(f"/s/{made.token}", {"password": "wrong"})
+    friend_browser.get(f"/prompts/{prompt.pk}/")
+
+    def lines(**query: str) -> list[str]:
+        page = owner_browser.get(f"/prompts/{prompt.pk}/access/", query)
+        rows = owner_browser.get(page.context["export"]).content.decode().splitlines()[1:]
+        assert len(rows) == len(page.context["rows"])
+        return [row.split(",")[4] for row in rows]
+
+    assert lines(who=f"person:{grant.account_id}") == ["GET prompt"]
+    assert lines(who=f"link:{made.link.pk}", outcome="refused") == ["opened"]
+    assert lines(who=f"person:{grant.account_id}", outcome="refused") == []
+    assert len(lines()) == 4
+
+
+def test_runs_of_a_shared_prompt_bear_its_badge(
+    owner_browser: Client, friend_browser: Client, friend: User, owner: User, prompt: Prompt, version: Version
+) -> None:
+    services.grant_access(person=owner, prompt=prompt, account=friend, role="editor")
+    for person in (owner, friend):
+        playground_services.run_version(account=person, version=version, values={"name": "Ada"})
+    assert "Shared: 1 person" in owner_browser.get("/runs/").content.decode()
+    assert f"{owner.label} shares this with you as an editor" in friend_browser.get("/runs/").content.decode()
+
+
+def test_when_the_access_of_a_person_ends_can_be_changed_where_they_are_listed(
+    owner_browser: Client, prompt: Prompt, grant: Grant
+) -> None:
+    for body in (dialog(owner_browser, prompt), owner_browser.get("/shares/").content.decode()):
+        assert f'id="grant-{grant.pk}-expiry"' in body
+
+
 def test_the_qr_code_is_drawn_for_addresses_of_links_alone(owner_browser: Client, client: Client, link: Link) -> None:
     url = f"{settings.PUBLIC_URL}/s/{link().token}"
     answer = owner_browser.post("/shares/qr/", {"url": url})

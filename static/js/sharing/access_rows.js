@@ -43,10 +43,10 @@ export class AccessRows {
     root.addEventListener("click", (event) => this.#clicked(/** @type {Element} */ (event.target)));
     root.addEventListener("change", (event) => void this.#chose(/** @type {Element} */ (event.target)));
     root.addEventListener("submit", (event) => {
-      const form = /** @type {Element} */ (event.target).closest("[data-link-change]");
+      const form = /** @type {Element} */ (event.target).closest("[data-access-change]");
       if (!(form instanceof HTMLFormElement)) return;
       event.preventDefault();
-      void this.#narrow(form);
+      void this.#change(form);
     });
   }
 
@@ -63,7 +63,7 @@ export class AccessRows {
 
   /** @param {HTMLElement} row */
   #toggle(row) {
-    const form = one("[data-link-change]", row, HTMLFormElement);
+    const form = one("[data-access-change]", row, HTMLFormElement);
     const button = one("[value=change]", row, HTMLButtonElement);
     form.hidden = !form.hidden;
     form.reset();
@@ -73,17 +73,17 @@ export class AccessRows {
   }
 
   /** @param {HTMLFormElement} form */
-  async #narrow(form) {
-    const row = /** @type {HTMLElement} */ (form.closest("[data-link]"));
+  async #change(form) {
+    const row = /** @type {HTMLElement} */ (form.closest("[data-link], [data-grant]"));
     try {
       const changes = changesOf(form);
       if (Object.keys(changes).length === 0) {
         this.#toggle(row);
         return;
       }
-      await narrowLink(row.dataset.link ?? "", changes);
+      await (row.dataset.link ? narrowLink(row.dataset.link, changes) : changeGrant(row.dataset.grant ?? "", changes));
       await this.hooks.changed();
-      toast("The link is changed");
+      toast(row.dataset.link ? "The link is changed" : "When it ends is changed");
     } catch (error) {
       sayProblem(form, error);
     }

@@ -59,7 +59,7 @@ export class ShareDialog {
     this.body.addEventListener("click", (event) => this.#clicked(/** @type {Element} */ (event.target)));
     this.body.addEventListener("submit", (event) => {
       const form = /** @type {HTMLFormElement} */ (event.target);
-      if (form.matches("[data-link-change]")) return;
+      if (form.matches("[data-access-change]")) return;
       event.preventDefault();
       void this.#submit(form);
     });

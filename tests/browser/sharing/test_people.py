@@ -99,6 +99,21 @@ def test_a_role_is_changed_in_place_and_the_open_page_says_so(
     expect(page.locator("[data-version-chip]")).to_have_text("v2")
 
 
+def test_when_the_access_of_a_person_ends_is_changed_in_place(
+    page: Page, friend: tuple[str, str], named: Named, api: httpx2.Client
+) -> None:
+    prompt, _ = named("Ends later")
+    grant(api, prompt, friend[0], "viewer")
+    Workbench(page).open(prompt)
+    row = ShareDialog(page).open().people
+    row.get_by_role("button", name="When the access").click()
+    row.get_by_label("Ends", exact=True).select_option(label="In 7 days")
+    row.get_by_role("button", name="Save").click()
+    expect(page.locator("[data-toast]").first).to_contain_text("When it ends is changed")
+    expect(row).to_contain_text("until")
+    assert api.get(f"prompts/{prompt}/grants").json()["results"][0]["expires_at"]
+
+
 def test_an_editor_makes_a_branch_of_somebody_elses_prompt(
     friend_page: Page, friend: tuple[str, str], named: Named, api: httpx2.Client
 ) -> None:
