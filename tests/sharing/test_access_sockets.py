@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
@@ -21,16 +22,16 @@ from tests.sharing.conftest import Link
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-async def opened(made: NewLink, cookie: str, origin: str) -> ApplicationCommunicator:
+async def opened(made: NewLink, cookie: str, origin: str) -> Any:
     headers = [(b"cookie", f"{visits.cookie_name(made.link.pk)}={cookie}".encode()), (b"origin", origin.encode())]
     scope = {"type": "websocket", "path": f"/s/open/{made.link.pk}/watch/", "headers": headers, "subprotocols": []}
-    socket = ApplicationCommunicator(websocket, scope)
+    socket: Any = ApplicationCommunicator(websocket, scope)
     await socket.send_input({"type": "websocket.connect"})
     assert (await socket.receive_output(timeout=20))["type"] == "websocket.accept"
     return socket
 
 
-async def closed(socket: ApplicationCommunicator) -> int:
+async def closed(socket: Any) -> int:
     """The code."""
     said = await socket.receive_output(timeout=20)
     await socket.send_input({"type": "websocket.disconnect", "code": said["code"]})
