@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 async def opened(made: NewLink, cookie: str, origin: str) -> Any:
     headers = [(b"cookie", f"{visits.cookie_name(made.link.pk)}={cookie}".encode()), (b"origin", origin.encode())]
     scope = {"type": "websocket", "path": f"/s/open/{made.link.pk}/watch/", "headers": headers, "subprotocols": []}
-    socket: Any = ApplicationCommunicator(websocket, scope)
+    socket: Any = ApplicationCommunicator(websocket, scope)  # type: ignore[no-untyped-call]
     await socket.send_input({"type": "websocket.connect"})
     assert (await socket.receive_output(timeout=20))["type"] == "websocket.accept"
     return socket
