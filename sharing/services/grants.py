@@ -151,6 +151,8 @@ def revoke_all(*, person: User, prompt: Prompt) -> dt.datetime:
     with transaction.atomic():
         lock_prompt(prompt.pk)
         moment = timezone.now()
+        for grant in Grant.objects.live(moment).on(prompt.pk).select_related("account"):
+            notify(account=grant.account, prompt=prompt, kind="access_ended", actor=person, subject=grant.pk)
         ShareLink.objects.on(prompt.pk).update(revoked_at=moment)
         Grant.objects.on(prompt.pk).update(revoked_at=moment)
         raise_epoch(prompt.pk)

@@ -176,6 +176,7 @@ def test_everything_ends_at_once(owner: User, prompt: Prompt, grant: Grant, link
     link()
     moment = revoke_all(person=owner, prompt=prompt)
     assert Grant.objects.get(pk=grant.pk).revoked_at == moment
+    assert Notification.objects.filter(account=grant.account, kind="access_ended").count() == 1
     assert not ShareLink.objects.on(prompt.pk).exists()
 
 
