@@ -54,8 +54,7 @@ def create_link(
     """A new link. Raises NotFound, NotAllowed, InvalidInput (the field), Unprocessable beyond MAX_LINKS."""
     refuse_not_sharing(person, prompt)
     target.check(prompt)
-    if role != "viewer":
-        raise InvalidInput("A link lets people see. To let them do more, share with them by name.", field="role")
+    _refuse_role(role)
     token = tokens.new_token()
     link = ShareLink(
         prompt=prompt,
@@ -166,8 +165,7 @@ def _changed(prompt: Prompt, changes: dict[str, Any]) -> dict[str, Any]:
             "follows_branch": target.branch,
             "follows_label": target.label,
         }
-    if changes.get("role", "viewer") != "viewer":
-        raise InvalidInput("A link lets people see. To let them do more, share with them by name.", field="role")
+    _refuse_role(changes.get("role", "viewer"))
     return values
 
 
@@ -184,6 +182,11 @@ def refuse_not_theirs(person: User, link: ShareLink) -> None:
     refuse_not_sharing(person, link.prompt)
     if person.pk not in (link.prompt.owner_id, link.created_by_id):
         raise NotAllowed("Only its owner and who made it can change this link.", code="cannot_share")
+
+
+def _refuse_role(role: str) -> None:
+    if role != "viewer":
+        raise InvalidInput("A link lets people see. To let them do more, share with them by name.", field="role")
 
 
 def _audience(audience: str) -> str:

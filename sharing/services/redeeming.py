@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from django.contrib.auth.hashers import check_password, make_password
 from django.db import transaction
 from django.db.models import Case, F, Q, Value, When
-from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.models import User
@@ -67,10 +66,6 @@ def redeem_link(
         person=person,
     )
     return LinkSession(link=link, cookie=cookie)
-
-
-def visit_of(request: HttpRequest, link: ShareLink) -> visits.Visit | None:
-    return visits.of(request, link.pk)
 
 
 def _is_same_visit(standing: LinkStanding, visitor: visits.Visit | None) -> bool:
