@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import Complaints
+from tests.browser.pictures import take_picture
 from tests.browser.workbench import Workbench
 
-PICTURES = Path(__file__).resolve().parent.parent.parent / "test-results" / "pictures"
 VIEWS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
@@ -50,8 +49,7 @@ UNNAMED = """() => [...document.querySelectorAll("a, button, input:not([type=hid
 
 
 def look(page: Page, name: str) -> None:
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES / f"{name}.png")
+    take_picture(page, name)
     width = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
     assert width[0] <= width[1], f"{name} scrolls sideways: {width}"
     assert page.evaluate(UNNAMED) == []

@@ -10,8 +10,9 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import MODEL, Complaints, save_version
 from tests.browser.large_texts import MB, many_lines, send
+from tests.browser.pictures import take_picture
 from tests.browser.sharing.shared_page import ShareDialog
-from tests.browser.test_every_page import LONG_NAME, PICTURES, VIEWS, look
+from tests.browser.test_every_page import LONG_NAME, VIEWS, look
 from tests.browser.workbench import Workbench
 
 Open = Callable[..., BrowserContext]
@@ -109,4 +110,4 @@ def test_pages_of_a_link(
 
 
 def see_all(page: Page, name: str) -> None:
-    page.screenshot(path=PICTURES / f"{name}.png", full_page=True)
+    take_picture(page, name, full_page=True)
