@@ -3,7 +3,7 @@ from __future__ import annotations
 from django.urls import path
 
 from playground import library_urls
-from playground.api import diffs, merges, pointers, prompts, runs, texts, trees, uploads, versions
+from playground.api import diffs, merges, pointers, prompts, runs, snippets, texts, trees, uploads, versions
 
 PROMPT = "prompts/<uuid:prompt_id>"
 VERSION = f"{PROMPT}/versions/<str:pointer>"
@@ -22,7 +22,7 @@ urlpatterns = [
     path(f"{PROMPT}/versions", versions.VersionList.as_view(), name="api-versions"),
     path(VERSION, versions.VersionDetail.as_view(), name="api-version"),
     path(f"{VERSION}/runs", runs.RunList.as_view(), name="api-version-runs"),
-    path(f"{VERSION}/snippets/<str:language>", runs.Snippet.as_view(), name="api-snippet"),
+    path(f"{VERSION}/snippets/<str:language>", snippets.Snippet.as_view(), name="api-snippet"),
     path(TEXT, texts.Text.as_view(), name="api-text"),
     path(f"{TEXT}/lines", texts.TextLines.as_view(), name="api-text-lines"),
     path(f"{TEXT}/search", texts.TextSearch.as_view(), name="api-text-search"),

@@ -38,8 +38,6 @@ from playground.models import Version
 from sharing import access, access_log, document, histories, opened_specs, services, visits
 from sharing.access import Opened
 
-_LANGUAGES = {"curl": "cURL", "python": "Python"}
-
 Arguments = ParamSpec("Arguments")
 View = Callable[Concatenate[HttpRequest, Arguments], HttpResponse]
 
@@ -125,8 +123,7 @@ def _document(opened: Opened, version: Version) -> dict[str, Any]:
         "texts": reverse("shared-text", args=[link.pk, version.number, 0]).removesuffix("0"),
         "languages": [
             {"name": name, "title": title, "address": reverse("shared-snippet", args=[link.pk, version.number, name])}
-            for name, title in _LANGUAGES.items()
-            if name in snippets.LANGUAGES
+            for name, title in snippets.TITLES.items()
         ],
         "history": [opened.version, *behind] if behind else [],
         "history_more": len(behind) == histories.LISTED,

@@ -1,44 +1,19 @@
-"""A version as a call from somebody's own code: cURL for a POSIX shell, Python with the official SDK.
-
-Pure: the request body comes from `playground.wire`, the same that a run sends. The key is read from the environment
-when the snippet runs and is never in it.
-"""
+"""Python with the official SDK."""
 
 from __future__ import annotations
 
 import json
-import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 #: Arguments that `messages.create` of the `anthropic` SDK takes by name; the rest goes into `extra_body`.
 _SDK_ARGUMENTS = frozenset(
     ["model", "max_tokens", "messages", "system", "stop_sequences", "tools", "tool_choice", "thinking", "output_config"]
 )
-_HEREDOC = "REQUEST"
 _INDENT = "    "
 
 
-def curl(body: Mapping[str, Any], *, base_url: str, api_version: str) -> str:
-    """A bash command. The body is a quoted here-document, so nothing in it is expanded and no length limit applies.
-
-    A line of pretty-printed JSON never equals the delimiter: each starts with a brace, a bracket, a blank or a quote.
-    """
-    return "\n".join(
-        [
-            f"curl --silent --show-error --no-buffer {shlex.quote(base_url + '/v1/messages')} \\",
-            '  --header "x-api-key: $ANTHROPIC_API_KEY" \\',
-            f"  --header {shlex.quote('anthropic-version: ' + api_version)} \\",
-            "  --header 'content-type: application/json' \\",
-            f"  --data-binary @- <<'{_HEREDOC}'",
-            json.dumps(body, ensure_ascii=False, indent=2),
-            _HEREDOC,
-            "",
-        ]
-    )
-
-
-def python(body: Mapping[str, Any], *, base_url: str, api_version: str) -> str:
+def render(body: Mapping[str, Any], *, base_url: str, api_version: str) -> str:
     """A script for the official `anthropic` SDK (2.x), which reads ANTHROPIC_API_KEY itself.
 
     Sampling parameters are no longer arguments of that SDK: they travel in `extra_body`, under the API version header
@@ -118,9 +93,3 @@ def _quoted(value: str) -> str:
 def _escape(character: str) -> str:
     code = ord(character)
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-Renderer = Callable[..., str]
-
-#: Snippet languages by their name in the API.
-LANGUAGES: Mapping[str, Renderer] = {"curl": curl, "python": python}
