@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import AsyncIterator
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -91,6 +92,14 @@ class AnyAccept(BaseContentNegotiation):
         return renderers[0], renderers[0].media_type
 
 
+def event_stream(frames: AsyncIterator[bytes]) -> StreamingHttpResponse:
+    """An answer of server-sent events that no proxy keeps or gathers."""
+    response = StreamingHttpResponse(frames, content_type="text/event-stream")
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
 class RunEvents(APIView):
     content_negotiation_class = AnyAccept
 
@@ -114,10 +123,7 @@ class RunEvents(APIView):
         last = request.headers.get("Last-Event-ID") or request.query_params.get("last_event_id")
         slot = take_slot(run.account_id)
         frames = stream_events(run, last_event_id=as_event_id(last), slot=slot)
-        response = StreamingHttpResponse(frames, content_type="text/event-stream")
-        response["Cache-Control"] = "no-store"
-        response["X-Accel-Buffering"] = "no"
-        return response
+        return event_stream(frames)
 
 
 class ModelList(APIView):

@@ -55,6 +55,13 @@ class RunListSerializer(RunStateSerializer):
         return run.stop_reason or None
 
 
+class RunAnswerSerializer(RunListSerializer):
+    """A run as the answer of the call that made it: without what was sent."""
+
+    output = serializers.CharField(help_text="The text of the answer.")
+    message = serializers.JSONField(source="response", help_text="The whole message; null before it.")
+
+
 class RunSerializer(RunListSerializer):
     """A run with everything: `output` is what has arrived so far while it is running."""
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from typing import Any, TypeVar
 
 import redis
@@ -63,7 +63,7 @@ def take_slot(account_id: uuid.UUID) -> str:
     )
 
 
-async def stream_events(run: Run, *, last_event_id: str | None, slot: str) -> AsyncIterator[bytes]:
+async def stream_events(run: Run, *, last_event_id: str | None, slot: str) -> AsyncGenerator[bytes]:
     """The frames of a run from `last_event_id` on, until it is done or the reader leaves."""
     # A stream may last for minutes, and the request's thread would keep its database connection for as long.
     await sync_to_async(connections.close_all)()

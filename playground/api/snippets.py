@@ -18,7 +18,9 @@ from playground import access, freezing, proofs, snippets, targets, wire
 from playground.api.asking import POINTER, checked, person, query_json
 from playground.models import Version
 
-LANGUAGE = OpenApiParameter("language", OpenApiTypes.STR, OpenApiParameter.PATH, enum=list(snippets.LANGUAGES))
+LANGUAGE = OpenApiParameter(
+    "language", OpenApiTypes.STR, OpenApiParameter.PATH, enum=[*snippets.LANGUAGES, snippets.OWN_API]
+)
 
 
 class SnippetInput(serializers.Serializer[Any]):
@@ -68,14 +70,14 @@ class Snippet(APIView):
     def get(self, request: Request, prompt_id: uuid.UUID, pointer: str, language: str) -> HttpResponse:
         """The version as a call from your own code. Variables without a value stay as `{{name}}`."""
         version = _version(request, prompt_id, pointer, language)
-        body, api_version = _request(
+        call = _Call(
             version,
             query_json(request, "variables"),
             stream=request.query_params.get("stream", "true") != "false",
             fill=request.query_params.get("fill", "true") != "false",
         )
         # Content negotiation is not asked: a snippet is plain text whatever the caller accepts.
-        return HttpResponse(_text(language, body, api_version), content_type="text/plain; charset=utf-8")
+        return HttpResponse(call.text(language), content_type="text/plain; charset=utf-8")
 
     @extend_schema(
         operation_id="versions_snippet_proven",
@@ -90,17 +92,12 @@ class Snippet(APIView):
         """
         version = _version(request, prompt_id, pointer, language)
         given = checked(SnippetInput, request)
-        body, api_version = _request(version, given["variables"], stream=given["stream"], fill=given["fill"])
-        sent = {name: value for name, value in body.items() if language != "batch" or name != "stream"}
-        proof = proofs.prove(person(request), version, sent)
-        notes = [
-            *targets.misfits(body, api_version=api_version, capabilities=_capabilities(str(body["model"]))),
-            *targets.sdk_notes(body, language),
-        ]
+        call = _Call(version, given["variables"], stream=given["stream"], fill=given["fill"])
+        proof = proofs.prove(person(request), version, call.sent(language))
         answer = {
-            "text": _text(language, body, api_version),
+            "text": call.text(language),
             "request_sha256": proof.sha256,
-            "notes": notes,
+            "notes": call.notes(language),
             "last_run": proof.run,
             "equal": proof.is_equal,
             "differences": proof.differences,
@@ -111,21 +108,49 @@ class Snippet(APIView):
 def _version(request: Request, prompt_id: uuid.UUID, pointer: str, language: str) -> Version:
     """Raises NotFound, also for a language that there is not."""
     version = access.version_of(access.prompt_for(request.user, prompt_id), pointer)
-    if language not in snippets.LANGUAGES:
+    if language not in snippets.LANGUAGES and language != snippets.OWN_API:
         raise NotFound
     return version
 
 
-def _request(version: Version, variables: object, *, stream: bool, fill: bool) -> tuple[dict[str, Any], str]:
-    """The body and the API version it is sent under."""
-    spec = freezing.thaw(version)
-    values = wire.variable_values(variables)
-    filled = wire.complete_values(spec, values) if fill else {}
-    return wire.build(spec, filled, stream=stream), wire.api_version(spec)
+class _Call:
+    """A version with values, as a call in any language. Raises InvalidInput for what cannot be a value."""
 
+    def __init__(self, version: Version, variables: object, *, stream: bool, fill: bool) -> None:
+        spec = freezing.thaw(version)
+        self._version = version
+        self._stream = stream
+        self._values = wire.variable_values(variables)
+        self._body = wire.build(spec, wire.complete_values(spec, self._values) if fill else {}, stream=stream)
+        self._api_version = wire.api_version(spec)
 
-def _text(language: str, body: dict[str, Any], api_version: str) -> str:
-    return snippets.LANGUAGES[language](body, base_url=settings.INFERENCE_PUBLIC_URL, api_version=api_version)
+    def text(self, language: str) -> str:
+        if language == snippets.OWN_API:
+            return snippets.own_api.render(
+                self._version.prompt_id,
+                self._pointer(),
+                self._values,
+                site_url=settings.PUBLIC_URL,
+                stream=self._stream,
+            )
+        render = snippets.LANGUAGES[language]
+        return render(self._body, base_url=settings.INFERENCE_PUBLIC_URL, api_version=self._api_version)
+
+    def sent(self, language: str) -> dict[str, Any]:
+        """The request as the model server gets it: a run is always streamed, a batch never."""
+        if language == snippets.OWN_API:
+            return {**self._body, "stream": True}
+        return {name: value for name, value in self._body.items() if language != "batch" or name != "stream"}
+
+    def notes(self, language: str) -> list[targets.Misfit]:
+        capabilities = _capabilities(str(self._body["model"]))
+        found = targets.misfits(self._body, api_version=self._api_version, capabilities=capabilities)
+        return [*found, *targets.sdk_notes(self._body, language)]
+
+    def _pointer(self) -> str:
+        """A label that points at the version, so that the caller follows it when it moves; else the number."""
+        label = self._version.labels.order_by("name").values_list("name", flat=True).first()
+        return str(label or self._version.number)
 
 
 def _capabilities(model: str) -> object:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from playground.snippets import plain, powershell, python, shell, typescript
+from playground.snippets import own_api, plain, powershell, python, shell, typescript
+
+__all__ = ["LANGUAGES", "OWN_API", "TITLES", "own_api"]
 
 Renderer = Callable[..., str]
 
@@ -21,6 +23,9 @@ LANGUAGES: Mapping[str, Renderer] = {
     "json": plain.request,
     "batch": plain.batch,
 }
+
+#: The call of this application's own API, which is made of a pointer and values instead of a body (`own_api.render`).
+OWN_API = "run"
 
 #: What people call them.
 TITLES: Mapping[str, str] = {
