@@ -122,8 +122,12 @@ def _document(opened: Opened, version: Version) -> dict[str, Any]:
         "document": document.read(opened_specs.spec_of(version)),
         "texts": reverse("shared-text", args=[link.pk, version.number, 0]).removesuffix("0"),
         "languages": [
-            {"name": name, "title": title, "address": reverse("shared-snippet", args=[link.pk, version.number, name])}
-            for name, title in snippets.TITLES.items()
+            {
+                "name": choice.name,
+                "title": choice.title,
+                "address": reverse("shared-snippet", args=[link.pk, version.number, choice.name]),
+            }
+            for choice in snippets.CHOICES
         ],
         "history": [opened.version, *behind] if behind else [],
         "history_more": len(behind) == histories.LISTED,

@@ -60,6 +60,11 @@ def test_a_newcomer_writes_saves_runs_and_copies(
     expect(page.locator("[data-code-text]")).to_contain_text("rain")
     page.get_by_role("tab", name="Python").click()
     expect(page.locator("[data-code-text]")).to_contain_text("import")
+    expect(page.locator("[data-code-proof]")).to_contain_text("The same request as your last run of this version")
+    page.get_by_label("Streaming").uncheck()
+    expect(page.locator("[data-code-proof]")).to_contain_text("only one of them streams")
+    page.get_by_role("tab", name="Run by label").click()
+    expect(page.locator("[data-code-text]")).to_contain_text("$PLAYGROUND_API_KEY")
     page.keyboard.press("Escape")
     expect(page.locator("#code")).to_be_hidden()
 

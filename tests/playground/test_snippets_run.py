@@ -44,6 +44,11 @@ def recorder(live_stack: Instance) -> Iterator[Recorder]:
         yield recorder
 
 
+@pytest.fixture(scope="module")
+def public_url(live_stack: Instance) -> str:
+    return str(live_stack.environment["PUBLIC_URL"])
+
+
 def ended_run(client: httpx2.Client, version: str, variables: dict[str, str]) -> dict[str, Any]:
     run = client.post(f"{version}/runs", json={"variables": variables}).raise_for_status().json()["id"]
     for _ in range(300):
@@ -72,11 +77,20 @@ def saved(client: httpx2.Client, text: str, **fields: Any) -> str:
     return f"{path}/{number}"
 
 
+ROOT = Path(__file__).resolve().parent.parent.parent
+PROGRAMS = {"curl": ["bash"], "python": [sys.executable], "typescript": ["node"]}
+FILES = {"curl": "snippet.sh", "python": "snippet.py", "typescript": "snippet.mjs"}
+
+
 def execute(language: str, script: str, folder: Path, key: str) -> subprocess.CompletedProcess[str]:
-    program = {"curl": ["bash"], "python": [sys.executable]}[language]
-    path = folder / "snippet"
+    program = PROGRAMS[language]
+    path = folder / FILES[language]
     path.write_text(script, encoding="utf-8", newline="")
+    if language == "typescript" and not (folder / "node_modules").exists():
+        assert (ROOT / "node_modules" / "@anthropic-ai" / "sdk").is_dir(), "the TypeScript SDK is missing: npm ci"
+        (folder / "node_modules").symlink_to(ROOT / "node_modules")
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "ANTHROPIC_API_KEY": key, "PYTHONUTF8": "1"}
+    environment["PLAYGROUND_API_KEY"] = key
     return subprocess.run(
         [*program, str(path)], env=environment, capture_output=True, text=True, timeout=60, check=False
     )
@@ -99,7 +113,7 @@ def compared(client: httpx2.Client, recorder: Recorder, version: str, language: 
     return sent
 
 
-@pytest.mark.parametrize("language", ["curl", "python"])
+@pytest.mark.parametrize("language", PROGRAMS)
 @pytest.mark.parametrize("text", NASTY.values(), ids=NASTY.keys())
 def test_a_snippet_sends_what_a_run_sends(
     client: httpx2.Client, recorder: Recorder, tmp_path: Path, language: str, text: str
@@ -110,7 +124,7 @@ def test_a_snippet_sends_what_a_run_sends(
     assert sent["messages"][0]["content"].endswith(" $& 'Ada' \\1")
 
 
-@pytest.mark.parametrize("language", ["curl", "python"])
+@pytest.mark.parametrize("language", PROGRAMS)
 def test_every_parameter_travels(client: httpx2.Client, recorder: Recorder, tmp_path: Path, language: str) -> None:
     version = saved(
         client,
@@ -127,7 +141,7 @@ def test_every_parameter_travels(client: httpx2.Client, recorder: Recorder, tmp_
     assert recorder.headers[0]["anthropic-version"] == "2023-06-01"
 
 
-@pytest.mark.parametrize("language", ["curl", "python"])
+@pytest.mark.parametrize("language", PROGRAMS)
 def test_a_snippet_that_does_not_stream_prints_the_answer(
     client: httpx2.Client, recorder: Recorder, tmp_path: Path, language: str
 ) -> None:
@@ -140,7 +154,7 @@ def test_a_snippet_that_does_not_stream_prints_the_answer(
     assert done.stdout.strip()
 
 
-@pytest.mark.parametrize("language", ["curl", "python"])
+@pytest.mark.parametrize("language", PROGRAMS)
 def test_without_a_key_the_backend_refuses(
     client: httpx2.Client, recorder: Recorder, tmp_path: Path, language: str
 ) -> None:
@@ -148,3 +162,107 @@ def test_without_a_key_the_backend_refuses(
     script = client.get(f"{version}/snippets/{language}").text.replace(recorder.upstream, recorder.url)
     done = execute(language, script, tmp_path, "ppk_" + "x" * 43)
     assert "authentication_error" in done.stdout + done.stderr
+
+
+def test_a_long_text_travels_whole_in_each_language(client: httpx2.Client, recorder: Recorder, tmp_path: Path) -> None:
+    """Longer than the model can read: what is compared is the request, which the backend then refuses."""
+    text = ('"it\'s" `$HOME` \\ 👍 {a}\n' * 45_000)[:1_000_000]
+    version = saved(client, text)
+    variables = {"who": "x"}
+    run = ended_run(client, version, variables)
+    for language in PROGRAMS:
+        answer = client.post(f"{version}/snippets/{language}", json={"variables": variables}, timeout=60)
+        script = answer.raise_for_status().json()["text"].replace(recorder.upstream, recorder.url)
+        execute(language, script, tmp_path, client.headers["Authorization"].removeprefix("Bearer "))
+    assert len(recorder.bodies) == len(PROGRAMS)
+    for body in recorder.bodies:
+        assert json.loads(body) == run["wire_request"]
+    assert run["wire_request"]["messages"][2]["content"][0]["text"] == text
+
+
+@pytest.mark.parametrize("text", NASTY.values(), ids=NASTY.keys())
+def test_the_raw_request_and_the_batch_file_are_what_a_run_sends(client: httpx2.Client, text: str) -> None:
+    version = saved(client, text)
+    variables = {"who": text}
+    run = ended_run(client, version, variables)
+    shown = {
+        language: json.loads(
+            client.post(f"{version}/snippets/{language}", json={"variables": variables})
+            .raise_for_status()
+            .json()["text"]
+        )
+        for language in ("json", "batch")
+    }
+    assert rfc8785.dumps(shown["json"]) == rfc8785.dumps(run["wire_request"])
+    [entry] = shown["batch"]["requests"]
+    assert rfc8785.dumps({**entry["params"], "stream": True}) == rfc8785.dumps(run["wire_request"])
+
+
+def test_the_hash_of_a_snippet_is_that_of_the_run_or_says_what_differs(client: httpx2.Client) -> None:
+    version = saved(client, "x")
+
+    def proof(language: str, **body: Any) -> dict[str, Any]:
+        answer: dict[str, Any] = client.post(f"{version}/snippets/{language}", json=body).raise_for_status().json()
+        return answer
+
+    first = proof("curl", variables={"who": "Ada"})
+    assert (first["last_run"], first["equal"], first["differences"]) == (None, None, [])
+    run = ended_run(client, version, {"who": "Ada"})
+    for language in ("curl", "powershell", "python", "typescript", "json", "run"):
+        same = proof(language, variables={"who": "Ada"})
+        assert same["equal"] is True, language
+        assert same["request_sha256"] == run["request_sha256"] == same["last_run"]["request_sha256"]
+        assert same["last_run"]["id"] == run["id"]
+    assert proof("curl", variables={"who": "Ben"})["differences"] == ["messages"]
+    assert proof("curl", variables={"who": "Ada"}, stream=False)["differences"] == ["stream"]
+    assert proof("batch", variables={"who": "Ada"})["differences"] == ["stream"]
+    unfilled = proof("json", variables={"who": "Ada"}, fill=False)
+    assert "{{who}}" in unfilled["text"]
+    assert unfilled["equal"] is False
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_the_call_by_label_runs_the_version_that_the_label_means(
+    client: httpx2.Client, tmp_path: Path, public_url: str, *, stream: bool
+) -> None:
+    version = saved(client, "x")
+    prompt = version.removesuffix("/versions/1")
+    client.put(f"{prompt}/labels/production", json={"version": 1}).raise_for_status()
+    values = {"who": 'it\'s "Ada" $HOME `id` 👍'}
+    answer = client.post(f"{version}/snippets/run", json={"variables": values, "stream": stream}).json()
+    assert "versions/production/runs" in answer["text"]
+    done = execute("curl", answer["text"], tmp_path, client.headers["Authorization"].removeprefix("Bearer "))
+    assert done.returncode == 0, done.stderr
+    if stream:
+        assert "event: done" in done.stdout
+    else:
+        assert json.loads(done.stdout)["status"] == "succeeded", done.stdout
+    [listed] = client.get("runs", params={"limit": 1}).json()["results"]
+    run = client.get(f"runs/{listed['id']}").json()
+    assert run["wire_request"]["messages"][0]["content"] == f"x {values['who']}"
+    assert run["request_sha256"] == answer["request_sha256"]
+
+
+def test_the_types_of_the_sdk_accept_the_typescript_snippet(client: httpx2.Client, tmp_path: Path) -> None:
+    version = saved(
+        client,
+        "x",
+        temperature=0,
+        stop_sequences=["END"],
+        tools='[{"name": "look", "description": "d", "input_schema": {"type": "object"}}]',
+        tool_choice={"type": "any"},
+    )
+    (tmp_path / "node_modules").symlink_to(ROOT / "node_modules")
+    for stream in ("true", "false"):
+        script = client.get(f"{version}/snippets/typescript", params={"stream": stream}).raise_for_status().text
+        (tmp_path / f"{stream}.mts").write_text(script, encoding="utf-8")
+    options = ["--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext", "--types", "node"]
+    checked = subprocess.run(
+        ["node", str(ROOT / "node_modules" / ".bin" / "tsc"), *options, "true.mts", "false.mts"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout
