@@ -41,3 +41,8 @@ export function mergePage(promptId, ours, theirs) {
 export function sendPage(kind, id) {
   return `/chat/send/${kind}/${id}/`;
 }
+
+/** @param {string} id */
+export function runPage(id) {
+  return `/runs/${id}/`;
+}
