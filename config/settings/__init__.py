@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "chat",
     "sharing",
     "review",
+    "batches",
     "config.apps.ProjectConfig",
 ]
 
@@ -255,15 +256,24 @@ SHARING_JITTER_S = env.float("SHARING_JITTER_S", default=None)
 SHARING_NEWS = env.bool("SHARING_NEWS", default=True)
 SHARING_LOG_KEPT_DAYS = env.int("SHARING_LOG_KEPT_DAYS", default=90)
 
+# --- batches ------------------------------------------------------------------------------------------------------
+#: Runs of batches, all together, that may wait for a worker or a model at once: less than the threads of the workers,
+#: so that there are always some for who waits at a screen.
+BATCH_IN_FLIGHT = env.int("BATCH_IN_FLIGHT", default=8)
+#: The task that is told of the end of each run that was made for a batch.
+BATCH_RUN_ENDED = "batches.tasks.settle_run"
+
 # --- worker -------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = REDIS_URL
 CELERY_TASK_IGNORE_RESULT = True
 # Runs wait for models and may hold every thread of a worker for minutes. Sweeps (which find the runs of a dead worker)
-# and the packing of uploads have a queue of their own. A worker without `-Q` serves both.
-CELERY_TASK_QUEUES = [Queue("celery"), Queue("upkeep")]
+# and the packing of uploads have a queue of their own, and so has what goes on between the runs of a batch. A worker
+# without `-Q` serves all.
+CELERY_TASK_QUEUES = [Queue("celery"), Queue("upkeep"), Queue("batches")]
 CELERY_TASK_DEFAULT_QUEUE = "celery"
 CELERY_TASK_ROUTES = {
     "inference_client.tasks.send_run": {"queue": "celery"},
+    "batches.tasks.*": {"queue": "batches"},
     "*.tasks.*": {"queue": "upkeep"},
 }
 CELERY_TASK_ACKS_LATE = True
