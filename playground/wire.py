@@ -8,10 +8,12 @@ from typing import Any
 
 from core.errors import InvalidInput, Unprocessable
 from playground import spec as specs
-from playground import template
+from playground import template, tool_turns
 
 #: Order of the fields on the wire, for people who read it.
 _COPIED = ("model", "max_tokens", *specs.SAMPLING, "stop_sequences", "system", "messages")
+#: How many problems a refusal lists.
+_TOLD_PROBLEMS = 20
 
 
 def variable_values(raw: object) -> dict[str, str]:
@@ -124,6 +126,7 @@ def refuse_unsendable(body: Mapping[str, Any]) -> None:
                 field=f"stop_sequences.{index}",
             )
     _refuse_blank_prefill(body["messages"])
+    _refuse_unpaired_calls(body["messages"])
 
 
 def _refuse_blank_prefill(messages: Sequence[Mapping[str, Any]]) -> None:
@@ -137,4 +140,17 @@ def _refuse_blank_prefill(messages: Sequence[Mapping[str, Any]]) -> None:
             code="prefill_ends_in_blank",
             field=f"messages.{len(messages) - 1}.content",
             next_step="Remove the trailing blank in a new version; a saved one is never trimmed silently.",
+        )
+
+
+def _refuse_unpaired_calls(messages: Sequence[Mapping[str, Any]]) -> None:
+    found = tool_turns.problems(messages)
+    if found:
+        first = found[0]
+        raise Unprocessable(
+            first.message,
+            code=first.code,
+            field=first.field,
+            data={"problems": [{"field": each.field, "message": each.message} for each in found[:_TOLD_PROBLEMS]]},
+            next_step=first.next_step,
         )
