@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -29,9 +29,9 @@ from inference_client.serializers import (
 from inference_client.streaming import stream_events, take_slot
 
 
-def _run_of(request: Request, run_id: uuid.UUID) -> Run:
-    """Raises NotFound, the same for an absent run and for somebody else's."""
-    run = Run.objects.visible_to(request.user).filter(pk=run_id).first()
+def _run_of(request: Request, run_id: uuid.UUID, without: Sequence[str] = ()) -> Run:
+    """Raises NotFound, the same for an absent run and for somebody else's. `without`: fields not to be read."""
+    run = Run.objects.visible_to(request.user).defer(*without).filter(pk=run_id).first()
     if run is None or not guard().ask(run.pk, run.account_id):
         raise NotFound
     return run
@@ -66,10 +66,23 @@ class RunList(APIView):
 
 
 class RunDetail(APIView):
-    @extend_schema(operation_id="runs_retrieve", responses=RunSerializer)
+    @extend_schema(
+        operation_id="runs_retrieve",
+        parameters=[
+            OpenApiParameter(
+                "leave_out",
+                OpenApiTypes.STR,
+                enum=["request"],
+                description="`wire_request` is null then: it may have 20 MB.",
+            )
+        ],
+        responses=RunSerializer,
+    )
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         """One of my runs, with what it sent and received; `output` grows while it is running."""
-        return Response(RunSerializer(_run_of(request, run_id)).data)
+        with_request = request.query_params.get("leave_out") != "request"
+        run = _run_of(request, run_id, () if with_request else ("request", "wire_request"))
+        return Response(RunSerializer(run, context={"with_request": with_request}).data)
 
 
 class RunCancel(APIView):

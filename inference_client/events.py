@@ -9,7 +9,7 @@ status   {status}
 text     {offset, text}           offset: code points before this piece
 reset    {text}                   all the text so far, for a reader whose place is lost
 done     {status, stop_reason, error: {code, message} | null, usage: {input_tokens, output_tokens},
-          ttft_ms, tokens_per_s}
+          queue_ms, ttft_ms, tokens_per_s}
 
 All of it is a relay. The truth about a run is its row; a reader that misses an event finds it there.
 """
@@ -77,6 +77,7 @@ def done_event(run: Run) -> Event:
             "stop_reason": run.stop_reason or None,
             "error": error,
             "usage": {"input_tokens": run.input_tokens, "output_tokens": run.output_tokens},
+            "queue_ms": run.queue_ms,
             "ttft_ms": run.ttft_ms,
             "tokens_per_s": run.tokens_per_s,
         },

@@ -28,7 +28,7 @@ OPEN = (RunStatus.QUEUED, RunStatus.RUNNING)
 TERMINAL = (RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.CANCELLED)
 
 #: What a list leaves in the database: a request may hold tens of megabytes.
-HEAVY_FIELDS = ("request", "wire_request", "output_json", "response_json")
+HEAVY_FIELDS = ("request", "wire_request", "output_json", "response_json", "structured_json")
 
 
 class RunQuerySet(models.QuerySet["Run"]):
@@ -77,6 +77,9 @@ class Run(models.Model):
     finished_at = models.DateTimeField(null=True)
     output_json = models.TextField(default='""')
     response_json = models.TextField(default="null")
+    structured_json = models.TextField(
+        default="null", help_text="Whether the answer follows the schema that the request asks for."
+    )
     stop_reason = models.CharField(max_length=64, blank=True, default="")
     error_code = models.CharField(max_length=64, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
@@ -133,8 +136,26 @@ class Run(models.Model):
         return value
 
     @property
+    def structured(self) -> dict[str, Any] | None:
+        """{valid, errors, place} of a whole answer to a request that asks for a schema."""
+        value: dict[str, Any] | None = json.loads(self.structured_json)
+        return value
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that say what is asked for, as they are sent. The key and what names the account are not here."""
+        return {"anthropic-version": self.api_version, "Idempotency-Key": str(self.pk)}
+
+    @property
     def is_terminal(self) -> bool:
         return self.status in TERMINAL
+
+    @property
+    def queue_ms(self) -> int | None:
+        """Milliseconds from the creation of the run until a worker took it, for the last time if it was sent again."""
+        if self.started_at is None:
+            return None
+        return max(0, round((self.started_at - self.queued_at).total_seconds() * 1000))
 
     @property
     def ttft_ms(self) -> int | None:

@@ -51,6 +51,7 @@ class Ending:
     status: RunStatus
     output: str = ""
     response: dict[str, Any] | None = None
+    structured: dict[str, Any] | None = None
     stop_reason: str = ""
     error_code: str = ""
     error_message: str = ""
@@ -72,7 +73,7 @@ WORKER_LOST = Failure(
 INTERNAL_ERROR = Failure(code="internal_error", message="Something broke on our side while this run was sent.")
 
 
-def conclude(outcome: Outcome, *, wire_request: str | None = None) -> Ending:
+def conclude(outcome: Outcome, *, wire_request: str | None = None, structured: dict[str, Any] | None = None) -> Ending:
     """The end of a run. An answer without its `message_stop` or without a stop reason is never a success."""
     failure = outcome.failure
     whole = outcome.complete and bool(outcome.stop_reason)
@@ -82,6 +83,7 @@ def conclude(outcome: Outcome, *, wire_request: str | None = None) -> Ending:
         status=_status(outcome, failure),
         output=outcome.text,
         response=outcome.response,
+        structured=structured,
         stop_reason=(outcome.stop_reason or "")[:64] if whole else "",
         error_code=failure.code if failure else "",
         error_message=failure.message if failure else "",

@@ -12,18 +12,21 @@ import functools
 import json
 import logging
 import time
+from typing import Any
 
 import redis
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from core.redis import async_client
 from inference_client import events, services
+from inference_client.checker import check_answer, checker
 from inference_client.failures import retry_delay_s
 from inference_client.loop import background_loop, submit
 from inference_client.models import Run
 from inference_client.outcomes import INTERNAL_ERROR, Ending, Outcome, conclude, ending_of
 from inference_client.publishing import TextPublisher
 from inference_client.sending import Exchange
+from inference_client.structured import schema_of
 
 log = logging.getLogger("playground.runs")
 
@@ -51,6 +54,9 @@ def carry_out(run: Run) -> None:
 def _exchange(run: Run) -> Outcome | None:
     """What came of sending the run; None if the lease was lost meanwhile."""
     body = json.loads(run.request)
+    if schema_of(body) is not None:
+        # Its process is there by the time the answer is.
+        checker().warm()
     publisher = TextPublisher(_shared_redis(), run.pk)
     exchange = Exchange(run, body, publisher)
     future = submit(_relayed(exchange, publisher))
@@ -120,7 +126,8 @@ def _write(run: Run, outcome: Outcome) -> None:
                 return
             # Asked to stop meanwhile, or no longer ours, and then the end below is not written either.
             outcome = dataclasses.replace(outcome, failure=None, stopped=True)
-    _finish(run, conclude(outcome, wire_request=_differing_wire(run, outcome.sent)))
+    wire_request = _differing_wire(run, outcome.sent)
+    _finish(run, conclude(outcome, wire_request=wire_request, structured=_structured(run, outcome)))
 
 
 def _finish(run: Run, ending: Ending) -> None:
@@ -136,6 +143,16 @@ def _finish(run: Run, ending: Ending) -> None:
             time.sleep(1)
         else:
             return
+
+
+def _structured(run: Run, outcome: Outcome) -> dict[str, Any] | None:
+    """How a whole answer keeps to the schema that its request names; None where there is nothing to tell."""
+    is_whole = outcome.complete and outcome.failure is None and not outcome.stopped
+    # A request may have 20 MB: it is read only where it can name a schema.
+    if not is_whole or not outcome.text or outcome.stop_reason == "refusal" or '"output_config"' not in run.request:
+        return None
+    schema = schema_of(json.loads(run.request))
+    return None if schema is None else check_answer(outcome.text, schema).plain()
 
 
 def _differing_wire(run: Run, sent: bytes | None) -> str | None:

@@ -27,8 +27,27 @@ class TimingsSerializer(serializers.Serializer[Any]):
     started_at = serializers.DateTimeField(allow_null=True)
     first_token_at = serializers.DateTimeField(allow_null=True)
     finished_at = serializers.DateTimeField(allow_null=True)
+    queue_ms = serializers.IntegerField(allow_null=True, help_text="From `queued_at` to `started_at`.")
     ttft_ms = serializers.IntegerField(allow_null=True, help_text="From `queued_at` to the first token.")
     tokens_per_s = serializers.FloatField(allow_null=True, help_text="After the first token.")
+
+
+class StructuredProblemSerializer(serializers.Serializer[Any]):
+    path = serializers.CharField(allow_blank=True, help_text="JSON Pointer (RFC 6901); empty for the whole answer.")
+    message = serializers.CharField()
+
+
+class PlaceSerializer(serializers.Serializer[Any]):
+    line = serializers.IntegerField(help_text="From 1.")
+    column = serializers.IntegerField(help_text="From 1, in code points.")
+
+
+class StructuredSerializer(serializers.Serializer[Any]):
+    """How a whole answer keeps to the `output_config.format.schema` of its request."""
+
+    valid = serializers.BooleanField(allow_null=True, help_text="Null if it could not be told; the one error says why.")
+    errors = StructuredProblemSerializer(many=True, help_text="At most 50.")  # type: ignore[assignment]
+    place = PlaceSerializer(allow_null=True, help_text="Where the answer stops being JSON.")
 
 
 class RunStateSerializer(serializers.Serializer[Any]):
@@ -67,7 +86,13 @@ class RunSerializer(RunListSerializer):
 
     output = serializers.SerializerMethodField()
     api_version = serializers.CharField()
-    wire_request = serializers.SerializerMethodField(help_text="The body of the Messages API request.")
+    structured = StructuredSerializer(allow_null=True, help_text="Null without a schema or a whole answer.")
+    wire_headers = serializers.DictField(
+        source="headers", child=serializers.CharField(), help_text="Headers of the request, without the key."
+    )
+    wire_request = serializers.SerializerMethodField(
+        help_text="The body of the Messages API request; null if left out."
+    )
     wire_response = serializers.JSONField(
         source="response", help_text="The message; an error answer's body; null before either."
     )
@@ -79,8 +104,10 @@ class RunSerializer(RunListSerializer):
     def get_output(self, run: Run) -> str:
         return run.output if run.is_terminal else events.read_text(run.pk)
 
-    @extend_schema_field({"type": "object", "additionalProperties": True})
+    @extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
     def get_wire_request(self, run: Run) -> Any:
+        if not self.context.get("with_request", True):
+            return None
         return json.loads(run.wire_request or run.request)
 
     def get_request_sha256(self, run: Run) -> str:

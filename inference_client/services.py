@@ -146,6 +146,7 @@ def finish_run(*, run: Run, ending: Ending, now: dt.datetime | None = None) -> b
         "lease_expires_at": None,
         "output_json": json.dumps(ending.output),
         "response_json": json.dumps(ending.response),
+        "structured_json": json.dumps(ending.structured),
         "stop_reason": ending.stop_reason,
         "error_code": ending.error_code,
         "error_message": ending.error_message,
