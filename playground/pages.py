@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.models import User
 from core.errors import DomainError, NotFound
-from playground import access, freezing, services
+from playground import access, freezing, services, snippets
 from playground.drawn_tree import is_part, tree_around
 from playground.library_page import library
 from playground.models import DEFAULT_BRANCH, Branch, Prompt, Version, VersionRun
@@ -77,6 +77,7 @@ def workbench(request: HttpRequest, prompt_id: uuid.UUID, number: int | None = N
         "version": version,
         "page": page,
         "can": page["can"],
+        "code_languages": [*snippets.CHOICES, snippets.OWN_API_CHOICE],
         "history": {"promptId": str(prompt.pk), "number": number, "tree": tree, "isPart": is_part(tree)},
     }
     return render(request, "playground/workbench.html", context)
