@@ -7,11 +7,12 @@ const { version } = JSON.parse(readFileSync(`${root}node_modules/lucide-static/p
 /** Only what is used: name in the sprite is the name in Lucide. */
 const names = [
   "activity", "archive", "archive-restore", "arrow-down", "arrow-left", "arrow-left-right", "arrow-right-left",
-  "arrow-up", "at-sign", "ban", "bell", "bell-off", "check", "check-check", "chevron-down", "chevrons-up-down",
+  "arrow-up", "at-sign", "ban", "bell", "bell-off", "check", "check-check", "chevron-down", "chevron-left",
+  "chevron-right", "chevrons-up-down", "columns-3",
   "circle-alert", "circle-check", "clock", "code-xml", "copy", "door-open", "download", "ellipsis", "eye",
   "file-text", "flag", "folder", "folder-input", "git-branch", "git-compare", "git-fork", "git-merge", "globe",
-  "history", "inbox", "info", "key-round", "link", "list", "lock", "log-out", "message-circle", "message-square",
-  "monitor", "moon", "panel-left", "paperclip", "pencil", "pilcrow", "play", "plus", "qr-code", "redo-2",
+  "history", "inbox", "info", "key-round", "link", "list", "list-checks", "lock", "log-out", "message-circle", "message-square",
+  "monitor", "moon", "panel-left", "paperclip", "pause", "pencil", "pilcrow", "play", "plus", "qr-code", "redo-2",
   "refresh-cw", "rotate-ccw", "save", "search", "send", "settings-2", "share-2", "shield-check", "square", "sun",
   "tag", "trash-2", "triangle-alert", "undo-2", "upload", "user-plus", "user-round", "users", "x",
 ];
