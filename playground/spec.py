@@ -14,11 +14,11 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 import rfc8785
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from core.errors import DomainError, InvalidInput, TooLarge
-from playground import template
+from playground import json_schema, template
 
 #: A text sent inside the JSON body. Larger ones are uploads, so that no request holds a worker for long.
 INLINE_TEXT_BYTES = 2 * 1024 * 1024
@@ -91,13 +91,45 @@ def _verbatim(kind: type, what: str) -> Callable[[Json], Text]:
     return check
 
 
-def _named(value: Json) -> Text:
-    text = _verbatim(list, "array of tools")(value)
+_array = _verbatim(list, "array of tools")
+_object = _verbatim(dict, "object")
+
+
+def _tools(value: Json, info: ValidationInfo) -> Text:
+    text = _array(value)
     if isinstance(text, str):
-        for index, tool in enumerate(json.loads(text)):
-            if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
-                raise PydanticCustomError("tool", f"Tool {index} needs a name.")
+        _check_tools(json.loads(text), schemas=_asks_for_schemas(info))
     return text
+
+
+def _schema(value: Json, info: ValidationInfo) -> Text:
+    text = _object(value)
+    if isinstance(text, str) and _asks_for_schemas(info):
+        _refuse_faults(json.loads(text), ())
+    return text
+
+
+def _asks_for_schemas(info: ValidationInfo) -> bool:
+    return bool((info.context or {}).get("schemas", True))
+
+
+def _check_tools(tools: list[Json], *, schemas: bool) -> None:
+    for index, tool in enumerate(tools):
+        if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
+            raise PydanticCustomError("tool", f"Tool {index} needs a name.")
+        if schemas and "input_schema" in tool:
+            _refuse_faults(tool["input_schema"], (index, "input_schema"))
+
+
+def _refuse_faults(schema: Json, place: json_schema.Path) -> None:
+    """What nobody can use as a schema is not kept. One too large to be looked into is."""
+    try:
+        found = json_schema.faults(schema)
+    except json_schema.TooLargeToCheck:
+        return
+    if found:
+        path = ".".join(map(str, (*place, *found[0].path)))
+        raise PydanticCustomError("schema", "{sentence}", {"sentence": found[0].message, "path": path})
 
 
 def _flat(value: Json) -> Json:
@@ -134,6 +166,7 @@ class TextBlock(Model):
     type: Literal["text"]
     text: Annotated[Any, BeforeValidator(_text)]
     cache_control: dict[str, Json] | None = None
+    citations: list[dict[str, Json]] | None = None
 
 
 class ToolUseBlock(Model):
@@ -141,13 +174,23 @@ class ToolUseBlock(Model):
     id: Line
     name: Line
     input: dict[str, Json]
+    cache_control: dict[str, Json] | None = None
+    caller: dict[str, Json] | None = None
+
+
+def _result(value: Json) -> Json:
+    """A result is a text, or a list of blocks, which is passed on as it is: no variables, no text of its own."""
+    if isinstance(value, list) and all(isinstance(block, dict) for block in value):
+        return value
+    return _text(value)
 
 
 class ToolResultBlock(Model):
     type: Literal["tool_result"]
     tool_use_id: Line
-    content: Annotated[Any, BeforeValidator(_text)] = None
+    content: Annotated[Any, BeforeValidator(_result)] = None
     is_error: bool | None = None
+    cache_control: dict[str, Json] | None = None
 
 
 class MediaBlock(Model):
@@ -156,9 +199,29 @@ class MediaBlock(Model):
     type: Literal["image", "document"]
     source: dict[str, Json]
     title: Line | None = None
+    context: str | None = None
+    citations: dict[str, Json] | None = None
+    transformations: dict[str, Json] | None = None
+    cache_control: dict[str, Json] | None = None
 
 
-Block = Annotated[TextBlock | ToolUseBlock | ToolResultBlock | MediaBlock, Field(discriminator="type")]
+class ThinkingBlock(Model):
+    """What a model thought in an earlier turn: sent back to the character, or the API refuses its signature."""
+
+    type: Literal["thinking"]
+    thinking: str
+    signature: str
+
+
+class RedactedThinkingBlock(Model):
+    type: Literal["redacted_thinking"]
+    data: str
+
+
+Block = Annotated[
+    TextBlock | ToolUseBlock | ToolResultBlock | MediaBlock | ThinkingBlock | RedactedThinkingBlock,
+    Field(discriminator="type"),
+]
 
 
 def _content_kind(value: Json) -> str:
@@ -215,9 +278,9 @@ class Spec(Model):
     ) = None
     system: Content | None = None
     messages: Annotated[list[Message], Field(min_length=1, max_length=MAX_MESSAGES)]
-    tools: Annotated[Any, BeforeValidator(_named)] = None
+    tools: Annotated[Any, BeforeValidator(_tools)] = None
     tool_choice: dict[str, Json] | None = None
-    output_schema: Annotated[Any, BeforeValidator(_verbatim(dict, "object"))] = None
+    output_schema: Annotated[Any, BeforeValidator(_schema)] = None
     thinking: dict[str, Json] | None = None
     api_version: Literal["2023-06-01", "2026-10-21"] | None = None
     variables: Annotated[list[Variable], BeforeValidator(_variable_list), Field(max_length=MAX_VARIABLES)] | None = None
@@ -241,12 +304,16 @@ def _plain(value: Json) -> Json:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
-def parse(raw: Json, *, field: str = "spec") -> Spec:
-    """Check a raw spec. Raises InvalidInput or TooLarge naming the dotted field and what was wrong with it."""
+def parse(raw: Json, *, field: str = "spec", schemas: bool = True) -> Spec:
+    """Check a raw spec. Raises InvalidInput or TooLarge naming the dotted field and what was wrong with it.
+
+    Without `schemas`, tools and output schema are held to be JSON only: for what was a version already.
+    """
     if not isinstance(raw, dict):
         raise InvalidInput("A spec is a JSON object.", field=field)
     try:
-        spec = Spec.model_validate({name: value for name, value in raw.items() if value is not None})
+        given = {name: value for name, value in raw.items() if value is not None}
+        spec = Spec.model_validate(given, context={"schemas": schemas})
         rfc8785.dumps({name: value for name, value in spec.plain().items() if name in ("tool_choice", "thinking")})
     except pydantic.ValidationError as error:
         raise _first_error(error, field) from error
@@ -255,16 +322,14 @@ def parse(raw: Json, *, field: str = "spec") -> Spec:
     return spec
 
 
-#: The fields whose text is JSON that a person wrote, with what checks one that is given in full.
-JSON_FIELDS: dict[str, Callable[[Json], Text]] = {"tools": _named, "output_schema": _verbatim(dict, "object")}
+#: The fields whose text is JSON that a person wrote.
+JSON_FIELDS = ("tools", "output_schema")
 
 
 def check_json(name: str, text: str) -> None:
     """Hold a text that a spec only refers to, to what is asked of one given in full. Raises InvalidInput."""
-    try:
-        JSON_FIELDS[name](text)
-    except PydanticCustomError as error:
-        raise InvalidInput(f"{error.message()}.".replace("..", "."), field=f"spec.{name}") from error
+    smallest = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}]}
+    parse({**smallest, name: text})
 
 
 class _Turns(Model):
@@ -291,7 +356,9 @@ def parse_turns(raw: Json) -> list[dict[str, Json]]:
 
 
 #: What pydantic puts into an error's location beside field names: the branch of a union it tried.
-_BRANCHES = frozenset({"blocks", "text", "tool_use", "tool_result", "image", "document"})
+_BRANCHES = frozenset(
+    {"blocks", "text", "tool_use", "tool_result", "image", "document", "thinking", "redacted_thinking"}
+)
 
 
 def _first_error(error: pydantic.ValidationError, field: str) -> DomainError:
@@ -304,6 +371,8 @@ def _first_error(error: pydantic.ValidationError, field: str) -> DomainError:
     ]
     if problem["type"] == "sampling":
         parts.append(str(problem.get("ctx", {}).get("field", "")))
+    if problem["type"] == "schema":
+        parts.extend(filter(None, [problem["ctx"]["path"]]))
     path = ".".join([field, *parts]) if field else ".".join(parts)
     if problem["type"] == "text_too_large":
         return TooLarge(
@@ -374,9 +443,15 @@ def _map_content(content: Json, change: Callable[[Json, TextKind], Json]) -> Jso
         return change(content, "prompt")
     blocks = []
     for block in content:
-        name = {"text": "text", "tool_result": "content"}.get(block["type"])
-        blocks.append({**block, name: change(block[name], "prompt")} if name and name in block else block)
+        name = _text_of(block)
+        blocks.append({**block, name: change(block[name], "prompt")} if name else block)
     return blocks
+
+
+def _text_of(block: dict[str, Json]) -> str | None:
+    """The field of a block that is a text of the version; a result may be a list of blocks, which is none."""
+    name = {"text": "text", "tool_result": "content"}.get(block["type"])
+    return name if name and name in block and not isinstance(block[name], list) else None
 
 
 def prompt_texts(spec: dict[str, Json]) -> list[str]:
