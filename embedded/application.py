@@ -13,7 +13,8 @@ from embedded.service import Job, NotReady, Service, nothing, python
 ROOT = Path(__file__).resolve().parent.parent
 #: Seconds that an open stream may go on after the stop signal.
 DRAIN_S = 4
-WORKER_THREADS = 16
+#: Twice what one account may hold (RUN_PLACES), so that another always finds a thread.
+WORKER_THREADS = 32
 UPKEEP_THREADS = 2
 
 

@@ -1,21 +1,27 @@
 from __future__ import annotations
 
-import uuid
-
 from celery import shared_task
 from django.db import close_old_connections
 
-from inference_client import relay, services
+from inference_client import dispatch, relay, services
 
 
 @shared_task(acks_late=True, ignore_result=True)
 def send_run(run_id: str) -> None:
-    """Send a queued run; a message for one that is not queued (a double, a late redelivery) does nothing."""
-    run = services.claim_run(run_id=uuid.UUID(run_id))
+    """Send the run whose turn it is. `run_id` is the one that was queued with this message; it need not be the next.
+
+    A message too many (a double, a late redelivery, one for a run that had to wait) finds nothing and does nothing.
+    """
+    del run_id
+    run = dispatch.claim_next_run()
     # A stream may last for minutes; the connection goes back to the pool meanwhile.
     close_old_connections()
-    if run is not None:
+    if run is None:
+        return
+    try:
         relay.carry_out(run)
+    finally:
+        dispatch.call_next_run()
 
 
 @shared_task(ignore_result=True)

@@ -1,0 +1,66 @@
+"""Which queued run a worker sends next: the message that woke it only says that there is something to send."""
+
+from __future__ import annotations
+
+import datetime as dt
+import uuid
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count
+from django.utils import timezone
+
+from core import effects
+from inference_client.models import Run, RunKind, RunStatus
+from inference_client.places import Waiting, in_turn
+from inference_client.services import SEND_RUN, claim_run
+
+#: How many runs of the list a worker tries before it looks anew, and how often it does that.
+CLAIM_AHEAD = 8
+CLAIM_TRIES = 3
+
+
+def claim_next_run(*, now: dt.datetime | None = None) -> Run | None:
+    """Take the run whose turn it is (see places.py), to send it; None if there is none that may be sent now.
+
+    Two workers may see the same run first. One gets it, the other goes on with the next of the list, and looks anew
+    when that is empty. An account may so hold a place too many for the length of one run.
+    """
+    now = now or timezone.now()
+    for _ in range(CLAIM_TRIES):
+        ids = in_turn(_waiting(now), _running(), settings.RUN_PLACES)
+        if not ids:
+            return None
+        for run_id in ids[:CLAIM_AHEAD]:
+            run = claim_run(run_id=run_id, now=now)
+            if run is not None:
+                return run
+    return None
+
+
+@transaction.atomic
+def call_next_run() -> None:
+    """A place is free: let a worker look whose turn it is, if anybody waits.
+
+    A message for a run that was not to be sent yet is gone by now, and the sweep would take 15 s to send another.
+    """
+    waiting = Run.objects.filter(status=RunStatus.QUEUED, next_try_at__lte=timezone.now()).values_list("pk", flat=True)
+    run_id = waiting.first()
+    if run_id is not None:
+        effects.enqueue(SEND_RUN, str(run_id))
+
+
+def _waiting(now: dt.datetime) -> list[Waiting]:
+    """The oldest queued run of each account and kind."""
+    queued = Run.objects.filter(status=RunStatus.QUEUED, next_try_at__lte=now).order_by("account_id", "kind", "pk")
+    rows = queued.distinct("account_id", "kind").values_list("pk", "account_id", "account__tier", "kind")
+    return [
+        Waiting(run_id=pk, account_id=account, tier=tier, is_batch=kind == RunKind.BATCH)
+        for pk, account, tier, kind in rows
+    ]
+
+
+def _running() -> dict[uuid.UUID, int]:
+    """How many runs of each account are on their way."""
+    running = Run.objects.filter(status=RunStatus.RUNNING).order_by().values_list("account_id")
+    return dict(running.annotate(count=Count("pk")))
