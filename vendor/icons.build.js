@@ -14,7 +14,7 @@ const names = [
   "history", "inbox", "info", "key-round", "link", "list", "list-checks", "lock", "log-out", "message-circle", "message-square",
   "monitor", "moon", "panel-left", "paperclip", "pause", "pencil", "pilcrow", "play", "plus", "qr-code", "redo-2",
   "refresh-cw", "rotate-ccw", "save", "search", "send", "settings-2", "share-2", "shield-check", "square", "sun",
-  "tag", "trash-2", "triangle-alert", "undo-2", "upload", "user-plus", "user-round", "users", "x",
+  "tag", "trash-2", "triangle-alert", "undo-2", "upload", "user-plus", "user-round", "users", "wrench", "x",
 ];
 
 const symbols = names.map((name) => {
