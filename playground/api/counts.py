@@ -1,0 +1,70 @@
+"""The size of a spec, and what is wrong with it, before it is run."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from playground import access, wire
+from playground.api.asking import checked, person
+from playground.counting import measure
+from playground.serializers import SPEC_HELP
+
+
+class CountInput(serializers.Serializer[Any]):
+    spec = serializers.JSONField(help_text=SPEC_HELP)
+    variables = serializers.JSONField(
+        required=False, default=dict, help_text="Values by name; unset ones count as written."
+    )
+
+
+class LargestOutput(serializers.Serializer[Any]):
+    field = serializers.CharField(help_text='"system", "messages.0", "tools" or "output_schema".')
+    bytes = serializers.IntegerField()
+    tokens = serializers.IntegerField(allow_null=True, help_text="Its share of the whole by bytes: about so many.")
+
+
+class EstimateOutput(serializers.Serializer[Any]):
+    input = serializers.FloatField()
+    answer_most = serializers.FloatField(help_text="If the answer is as long as max_tokens allows.")
+
+
+class ProblemOutput(serializers.Serializer[Any]):
+    field = serializers.CharField(help_text='Below the spec, dotted: "tools.0.input_schema.type"; may be empty.')
+    message = serializers.CharField()
+    level = serializers.ChoiceField(["error", "note"], help_text="error: a run of this will be refused.")
+
+
+class CountOutput(serializers.Serializer[Any]):
+    model = serializers.CharField()
+    input_tokens = serializers.IntegerField(allow_null=True, help_text="Null: not known; `reason` says why.")
+    at_least = serializers.IntegerField(allow_null=True, help_text="Tokens that are sure where they are not known.")
+    reason = serializers.CharField(allow_blank=True)
+    context = serializers.IntegerField(  # type: ignore[assignment]  # a field, which the metaclass takes away
+        allow_null=True, help_text="Tokens that the model takes, prompt and answer together."
+    )
+    max_tokens = serializers.IntegerField(allow_null=True)
+    room = serializers.IntegerField(allow_null=True, help_text="Tokens that are left for the answer.")
+    overflow = serializers.ChoiceField(
+        ["input", "answer"], allow_null=True, help_text="What does not fit: the prompt, or all of a longest answer."
+    )
+    largest = LargestOutput(allow_null=True)
+    cost = EstimateOutput(allow_null=True, help_text="US dollars; null where there is no price.")
+    problems = ProblemOutput(many=True)
+
+
+class PromptCount(APIView):
+    @extend_schema(operation_id="prompts_count", request=CountInput, responses=CountOutput)
+    def post(self, request: Request, prompt_id: uuid.UUID) -> Response:
+        """How many tokens a spec would take, what it would cost, and what will be refused. Nothing is kept or sent."""
+        prompt = access.prompt_for(request.user, prompt_id)
+        given = checked(CountInput, request)
+        values = wire.variable_values(given["variables"])
+        size = measure(account=person(request), prompt=prompt, raw=given["spec"], values=values)
+        return Response(size.as_json())
