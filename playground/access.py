@@ -8,7 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
 from core.errors import NotAllowed, NotAuthenticated, NotFound
-from playground.models import Branch, FileImport, Prompt, Upload, Version
+from playground.models import Branch, Comparison, FileImport, Prompt, Upload, Version
 from playground.services.lines import LATEST
 
 #: A viewer and up.
@@ -110,6 +110,17 @@ def file_import_for(user: User | AnonymousUser, import_id: uuid.UUID) -> FileImp
     found = FileImport.objects.of(signed_in(user)).select_related("prompt", "into").filter(pk=import_id).first()
     if found is None:
         raise NotFound
+    return found
+
+
+def comparison_for(user: User | AnonymousUser, comparison_id: uuid.UUID, permission: str = VIEW) -> Comparison:
+    """A comparison of this person, while they may see its prompt. Raises NotFound; NotAllowed as `prompt_for`."""
+    person = signed_in(user)
+    found = Comparison.objects.visible_to(person).select_related("prompt").filter(pk=comparison_id).first()
+    if found is None:
+        raise NotFound
+    if permission != VIEW and not person.has_perm(permission, found.prompt):
+        raise NotAllowed
     return found
 
 

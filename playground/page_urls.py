@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from playground import pages, version_pages
+from playground import comparison_pages, pages, version_pages
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -11,6 +11,10 @@ urlpatterns = [
     path("prompts/<uuid:prompt_id>/", pages.workbench, name="prompt"),
     path("prompts/<uuid:prompt_id>/versions/<int:number>/", pages.workbench, name="prompt-version"),
     path("prompts/<uuid:prompt_id>/compare/", version_pages.compare, name="prompt-compare"),
+    path("prompts/<uuid:prompt_id>/columns/", comparison_pages.columns, name="prompt-columns"),
+    path(
+        "prompts/<uuid:prompt_id>/columns/<uuid:comparison_id>/", comparison_pages.comparison, name="prompt-comparison"
+    ),
     path("prompts/<uuid:prompt_id>/merge/", version_pages.merge, name="prompt-merge"),
     path("runs/", pages.runs, name="runs"),
     path("runs/<uuid:run_id>/", pages.run, name="run"),

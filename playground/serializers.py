@@ -6,12 +6,19 @@ from typing import Any
 
 from rest_framework import serializers
 
+from inference_client.awaiting import LONGEST_WAIT_S
+from inference_client.models import Provider
 from playground.models import Prompt, Version
 
 SPEC_HELP = (
     "model, max_tokens, temperature?, top_p?, top_k?, stop_sequences?, system?, messages, tools?, tool_choice?, "
     "output_schema?, thinking?, api_version?, variables?: the shapes of the Messages API. Any text may instead be "
     '{"body": sha256} of a text this prompt already has.'
+)
+
+PARAMETERS_HELP = (
+    "Sent in place of the version's own: max_tokens, temperature, top_p, top_k, stop_sequences, thinking, "
+    "api_version. null leaves one out."
 )
 
 
@@ -88,7 +95,9 @@ class VersionListOutput(VersionOutput):
 
 class VersionDetailOutput(VersionOutput):
     spec = serializers.SerializerMethodField(help_text=SPEC_HELP)
-    variables_used = serializers.SerializerMethodField(help_text="With include=texts: names in order of appearance.")
+    variables_used = serializers.SerializerMethodField(
+        help_text="With include=texts or include=variables: names in order of appearance."
+    )
 
     class Meta(VersionOutput.Meta):
         fields = [*VersionOutput.Meta.fields, "spec", "variables_used"]
@@ -106,6 +115,27 @@ class RunInput(serializers.Serializer[Any]):
     variables = serializers.JSONField(required=False, default=dict, help_text="Values by variable name.")
     messages = serializers.JSONField(required=False, help_text="Turns after the version's own messages.")
     model = serializers.CharField(required=False, allow_null=True, default=None, max_length=200)
+    provider = serializers.ChoiceField(
+        choices=Provider.choices,
+        allow_null=True,
+        default=None,
+        help_text="Who runs it; default: who offers the model, this server first.",
+    )
+    parameters = serializers.JSONField(required=False, default=dict, help_text=PARAMETERS_HELP)
+    stream = serializers.BooleanField(
+        default=False, help_text="Answer with the events of the run, as `runs/{id}/events`."
+    )
+    wait_s = serializers.FloatField(
+        default=0,
+        min_value=0,
+        max_value=LONGEST_WAIT_S,
+        help_text="Answer when the run ends, or after so many seconds.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["stream"] and attrs["wait_s"]:
+            raise serializers.ValidationError({"wait_s": "A call either streams or waits."})
+        return attrs
 
 
 class QueuedRunOutput(serializers.Serializer[Any]):

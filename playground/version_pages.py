@@ -48,7 +48,7 @@ class Side:
 def compare(request: HttpRequest, prompt_id: uuid.UUID) -> HttpResponse:
     """Two versions side by side or one under the other. By default: the newest of main with the one before it."""
     prompt = access.prompt_for(request.user, prompt_id)
-    after = _side(prompt, "to", request.GET.get("to", "") or _newest(prompt))
+    after = _side(prompt, "to", request.GET.get("to", "") or newest_named(prompt))
     parent = after.version.parent if after.version else None
     before = _side(prompt, "from", request.GET.get("from", "") or (str(parent.number) if parent else ""))
     page = {"promptId": str(prompt.pk), "from": before.number, "to": after.number}
@@ -58,7 +58,7 @@ def compare(request: HttpRequest, prompt_id: uuid.UUID) -> HttpResponse:
         "prompt": prompt,
         "sides": [before, after],
         "page": page,
-        **_offers(prompt),
+        **offers(prompt),
     }
     return render(request, "playground/compare.html", context)
 
@@ -89,12 +89,13 @@ def merge(request: HttpRequest, prompt_id: uuid.UUID) -> HttpResponse:
         "ready": ours.version is not None and theirs.version is not None,
         "message": f"Merge {theirs.title} into {branch}",
         "page": page,
-        **_offers(prompt),
+        **offers(prompt),
     }
     return render(request, "playground/merge.html", context)
 
 
-def _newest(prompt: Prompt) -> str:
+def newest_named(prompt: Prompt) -> str:
+    """What a page shows of a prompt unless asked otherwise: the head of main, or the newest version without one."""
     has_main = Branch.objects.filter(prompt=prompt, name=DEFAULT_BRANCH).exists()
     return DEFAULT_BRANCH if has_main else LATEST
 
@@ -118,7 +119,7 @@ def _side(prompt: Prompt, name: str, asked: str) -> Side:
     )
 
 
-def _offers(prompt: Prompt) -> dict[str, object]:
+def offers(prompt: Prompt) -> dict[str, object]:
     """What the pickers propose."""
     newest = Version.objects.filter(prompt=prompt).recent_first().values("number", "message")[:OFFERED]
     return {

@@ -19,6 +19,8 @@ from playground.serializers import SavedVersionOutput, VersionDetailOutput, Vers
 
 #: How long an answer for a pointer (a branch, `latest`) may be reused by its receiver: the stated staleness.
 POINTER_SECONDS = 5
+#: `variables`: their names alone, for who does not need the texts.
+_INCLUDABLE = ("texts", "variables")
 _FOR_EVER = "private, max-age=31536000, immutable"
 _FOR_A_MOMENT = f"private, max-age={POINTER_SECONDS}"
 
@@ -72,26 +74,29 @@ class VersionList(APIView):
 class VersionDetail(APIView):
     @extend_schema(
         operation_id="versions_read",
-        parameters=[POINTER, OpenApiParameter("include", OpenApiTypes.STR, enum=["texts"])],
+        parameters=[POINTER, OpenApiParameter("include", OpenApiTypes.STR, enum=list(_INCLUDABLE))],
         responses=VersionDetailOutput,
     )
     def get(self, request: Request, prompt_id: uuid.UUID, pointer: str) -> HttpResponse:
         """One version. A number is cacheable for ever; `latest` and branches for a few seconds."""
         prompt = access.prompt_for(request.user, prompt_id)
         version = access.version_of(prompt, pointer)
-        texts = _included(request)
-        etag = f'"{version.digest_hex}.{version.number}{".texts" if texts else ""}"'
+        include = _included(request)
+        etag = f'"{version.digest_hex}.{version.number}{f".{include}" if include else ""}"'
         cache = _FOR_EVER if access.is_pinned(pointer) else _FOR_A_MOMENT
         headers = {"ETag": etag, "Cache-Control": cache, "Vary": "Cookie, Authorization"}
         if etag in [tag.strip() for tag in request.headers.get("If-None-Match", "").split(",")]:
             return HttpResponse(status=304, headers=headers)
-        spec = freezing.thaw(version) if texts else freezing.with_lengths(version)
-        context = {"spec": spec, "variables_used": wire.used_names(spec) if texts else None}
+        whole = freezing.thaw(version) if include else None
+        context = {
+            "spec": whole if whole and include == "texts" else freezing.with_lengths(version),
+            "variables_used": wire.used_names(whole) if whole else None,
+        }
         return Response(VersionDetailOutput(version, context=context).data, headers=headers)
 
 
-def _included(request: Request) -> bool:
+def _included(request: Request) -> str:
     include = request.query_params.get("include", "")
-    if include not in ("", "texts"):
-        raise InvalidInput("Only `texts` can be included.", field="include")
-    return include == "texts"
+    if include not in ("", *_INCLUDABLE):
+        raise InvalidInput(f"What can be included: {', '.join(_INCLUDABLE)}.", field="include")
+    return include

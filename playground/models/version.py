@@ -5,12 +5,13 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Func, Q
 from django.utils import timezone
 
 from accounts.models import User
 from core.ids import new_id
-from inference_client.models import Run
+from inference_client.models import HEAVY_FIELDS, Run
+from playground.models.comparison import Comparison
 from playground.models.history import insert_only
 from playground.models.prompt import Prompt
 
@@ -80,18 +81,95 @@ class Version(models.Model):
         return bytes(self.digest).hex()
 
 
+_CODE_POINTS = r"""
+    CASE WHEN octet_length(%(expressions)s) <= 262144 THEN
+        char_length(regexp_replace(%(expressions)s, '\\ud[89ab]..\\ud[c-f]..|\\u....|\\.', 'x', 'g')) - 2
+    END
+"""
+_DIGEST = "encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')"
+
+
 class VersionRunQuerySet(models.QuerySet["VersionRun"]):
     def visible_to(self, user: User) -> VersionRunQuerySet:
         """This person's runs, of prompts that they may still see and that are not in the trash."""
         readable = Prompt.objects.readable_by(user).filter(trashed_at=None)
         return self.filter(run__account=user, version__prompt__in=readable)
 
+    def in_column(self, comparison: Comparison, column: int | None) -> VersionRunQuerySet:
+        """The runs of a comparison; of one of its columns, unless that is None."""
+        rows = self.filter(comparison=comparison)
+        return rows if column is None else rows.filter(column=column)
+
+    def newest_of(self, comparison: Comparison) -> VersionRunQuerySet:
+        """The newest run at each place of a comparison, by column and repetition. Without requests and answers."""
+        newest = self.filter(comparison=comparison).select_related("run")
+        newest = newest.defer("variables", "turns", "added", *(f"run__{name}" for name in HEAVY_FIELDS))
+        return newest.order_by("column", "repetition", "-attempt").distinct("column", "repetition")
+
+    def with_outputs(self) -> VersionRunQuerySet:
+        """The answers read along, which `newest_of` leaves."""
+        return self.defer(None).defer(
+            "turns", "added", *(f"run__{name}" for name in HEAVY_FIELDS if name != "output_json")
+        )
+
+    def with_answers_measured(self) -> VersionRunQuerySet:
+        """Adds `output_chars` (code points; null for an answer over 256 KiB) and `output_digest`, equal for equal ones.
+
+        Counted where the answer is, so that a list of many need not carry them. It is JSON in ASCII there: an escape
+        stands for one code point, or a pair of them for one.
+        """
+        return self.annotate(
+            output_chars=Func(F("run__output_json"), template=_CODE_POINTS, output_field=models.IntegerField()),
+            output_digest=Func(F("run__output_json"), template=_DIGEST, output_field=models.CharField()),
+        )
+
+    def of_conversation(self, of: VersionRun) -> VersionRunQuerySet:
+        """The whole tree that a run is part of. Ids are UUIDv7: by id, each comes after the one it continues."""
+        root = of.root_id or of.pk
+        return self.filter(Q(pk=root) | Q(root=root))
+
 
 class VersionRun(models.Model):
-    """Which version a run sent, and the variable values it was filled with (JSON text, so that any text fits)."""
+    """Which version a run sent, and the variable values it was filled with (JSON text, so that any text fits).
+
+    A run may continue another: then `parent` is that run and `root` the first of the conversation (both null for the
+    first). `turns` is JSON text: the messages after the version's own that this run sent. `added` is a short form of
+    those that its parent had not sent, for drawing the tree without reading megabytes. Both are ASCII: a model may
+    write NUL, which PostgreSQL's text cannot hold.
+
+    `parameters`: what was sent in place of the version's own, as JSON text. A run of a comparison says its place there:
+    a column and a repetition, both from 0, and the attempt, which grows when the same place is run again.
+    """
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, primary_key=True, related_name="+")
     version = models.ForeignKey(Version, on_delete=models.PROTECT, related_name="runs")
     variables = models.TextField(default="{}")
+    parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="replies")
+    root = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, related_name="+")
+    turns = models.TextField(default="[]")
+    added = models.TextField(default="[]")
+    parameters = models.TextField(default="{}", db_default="{}")
+    # No index of its own: the unique one on the place in it serves it.
+    comparison = models.ForeignKey(
+        Comparison, on_delete=models.CASCADE, null=True, blank=True, related_name="runs", db_index=False
+    )
+    column = models.PositiveSmallIntegerField(null=True, blank=True)
+    repetition = models.PositiveSmallIntegerField(null=True, blank=True)
+    attempt = models.PositiveSmallIntegerField(null=True, blank=True)
 
     objects: ClassVar[VersionRunQuerySet] = VersionRunQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        constraints = [
+            # Whatever is redelivered or replayed, a place in a comparison is run once an attempt.
+            models.UniqueConstraint(
+                fields=["comparison", "column", "repetition", "attempt"],
+                condition=Q(comparison__isnull=False),
+                name="run_once_a_place",
+            ),
+            models.CheckConstraint(
+                condition=Q(comparison=None, column=None, repetition=None, attempt=None)
+                | Q(comparison__isnull=False, column__isnull=False, repetition__isnull=False, attempt__isnull=False),
+                name="run_has_a_place_in_its_comparison",
+            ),
+        ]

@@ -3,14 +3,93 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from accounts.models import User
 from core import idempotency
-from inference_client.models import Run
+from inference_client import catalogue
+from inference_client.models import Run, RunKind
 from inference_client.services import create_run
-from playground import freezing, wire
+from playground import freezing, overrides, wire
 from playground.models import Version, VersionRun
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedRun:
+    """A request that may be queued, once or some times over. `values` are those that filled it.
+
+    `provider` "": whoever offers the model to the person who runs it, our own first.
+    """
+
+    version: Version
+    body: Mapping[str, Any]
+    api_version: str
+    values: Mapping[str, str]
+    parameters: Mapping[str, Any]
+    provider: str = ""
+
+
+def prepare_run(
+    *,
+    version: Version,
+    spec: Mapping[str, Any],
+    values: Mapping[str, str],
+    model: str | None = None,
+    turns: Sequence[Mapping[str, Any]] = (),
+    parameters: Mapping[str, Any] | None = None,
+    provider: str | None = None,
+    field: str = "parameters",
+) -> PreparedRun:
+    """The request of a version whose `spec` is read back. Nothing is written. `field`: where the parameters come from.
+
+    Raises Unprocessable (unset variable, unsendable prefill), InvalidInput (parameters that the whole does not allow).
+    """
+    changed = overrides.applied(spec, parameters or {}, field=field)
+    filled = wire.complete_values(changed, values)
+    wire.refuse_incomplete(changed, filled)
+    body = wire.build(changed, filled, model=model, turns=turns)
+    wire.refuse_unsendable(body)
+    return PreparedRun(
+        version=version,
+        body=body,
+        api_version=wire.api_version(changed),
+        values=filled,
+        parameters=dict(parameters or {}),
+        provider=provider or "",
+    )
+
+
+def queue_run(
+    *,
+    account: User,
+    prepared: PreparedRun,
+    kind: str = RunKind.SINGLE,
+    run_id: uuid.UUID | None = None,
+    **place: Any,
+) -> Run:
+    """Queue a prepared request in the caller's transaction. `place`: fields of the VersionRun besides.
+
+    `kind` and `run_id`: see `create_run`.
+    """
+    run = create_run(
+        account=account,
+        body=prepared.body,
+        api_version=prepared.api_version,
+        provider=prepared.provider or catalogue.provider_of(account, prepared.body["model"]),
+        kind=kind,
+        group_id=prepared.version.prompt_id,
+        subject_id=prepared.version.pk,
+        run_id=run_id,
+    )
+    VersionRun.objects.create(
+        run=run,
+        version=prepared.version,
+        variables=json.dumps(prepared.values),
+        parameters=json.dumps(prepared.parameters),
+        **place,
+    )
+    return run
 
 
 def run_version(
@@ -19,29 +98,44 @@ def run_version(
     version: Version,
     values: Mapping[str, str],
     model: str | None = None,
+    provider: str | None = None,
     turns: Sequence[Mapping[str, Any]] = (),
+    parameters: Mapping[str, Any] | None = None,
     idempotency_key: str | None = None,
+    asked: str = "",
 ) -> Run:
     """Send a version to a model once: the run is queued when this returns.
 
-    Raises Unprocessable (unset variable, unsendable prefill), StorageUnavailable, IdempotencyKeyReused.
+    `asked` is how the caller named the version. A call that is repeated after its label moved is still the same call.
+    Raises Unprocessable (unset variable, unsendable prefill), InvalidInput, StorageUnavailable, IdempotencyKeyReused.
     """
 
     def make() -> tuple[Run, uuid.UUID]:
-        run = create_run(account=account, body=body, api_version=wire.api_version(spec))
-        VersionRun.objects.create(run=run, version=version, variables=json.dumps(filled))
+        run = queue_run(account=account, prepared=prepared)
         return run, run.pk
 
-    spec = freezing.thaw(version)
-    filled = wire.complete_values(spec, values)
-    wire.refuse_incomplete(spec, filled)
-    body = wire.build(spec, filled, model=model, turns=turns)
-    wire.refuse_unsendable(body)
+    prepared = prepare_run(
+        version=version,
+        spec=freezing.thaw(version),
+        values=values,
+        model=model,
+        turns=turns,
+        parameters=parameters,
+        provider=provider,
+    )
     return idempotency.once(
         account_id=account.pk,
         scope="runs",
         key=idempotency_key,
-        request=idempotency.fingerprint(version.pk, dict(values), model, list(turns)),
+        request=idempotency.fingerprint(
+            version.prompt_id,
+            asked or version.number,
+            dict(values),
+            model,
+            list(turns),
+            dict(parameters or {}),
+            provider,
+        ),
         make=make,
         find=lambda pk: Run.objects.get(pk=pk),
     )

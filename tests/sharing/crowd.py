@@ -15,6 +15,7 @@ from accounts.models import ApiKey, User
 from accounts.services import create_account, create_api_key, deactivate_account
 from playground import services
 from playground.models import Prompt, Version
+from playground.services.comparisons import Column
 from playground.spec import parse
 from review.services import start_thread
 from sharing import visits
@@ -105,6 +106,8 @@ def _save(owner: User, prompt: Prompt, text: str) -> Version:
 def _things_of_the_owner(people: dict[str, User], prompt: Prompt, version: Version) -> dict[str, Any]:
     owner = people[OWNER]
     run = services.run_version(account=owner, version=version, values={})
+    columns = [Column(version=version, model=None, parameters={"temperature": value}) for value in (0, 1)]
+    comparison = services.start_comparison(account=owner, prompt=prompt, columns=columns, values={}, repetitions=1)
     upload = services.start_upload(account=owner, prompt=prompt, size=5, sha256="a" * 64).upload
     announced = services.announce_import(account=owner, size=5, sha256="b" * 64, file_format="json")
     services.keep_draft(
@@ -123,6 +126,7 @@ def _things_of_the_owner(people: dict[str, User], prompt: Prompt, version: Versi
         "comment_id": thread.comments.get().pk,
         "prompt_id": prompt.pk,
         "run_id": run.pk,
+        "comparison_id": comparison.pk,
         "upload_id": upload.pk,
         "import_id": announced.file_import.pk,
         "key_id": key.pk,
