@@ -367,7 +367,9 @@ def _first_error(error: pydantic.ValidationError, field: str) -> DomainError:
     parts = [
         str(part)
         for index, part in enumerate(location)
-        if not (index > 0 and part in _BRANCHES and (part != "text" or index + 1 < len(location) or _is_branch(location)))
+        if not (
+            index > 0 and part in _BRANCHES and (part != "text" or index + 1 < len(location) or _is_branch(location))
+        )
     ]
     if problem["type"] == "sampling":
         parts.append(str(problem.get("ctx", {}).get("field", "")))
