@@ -16,6 +16,9 @@ from django.conf import settings
 from django.core import checks
 from django.core.exceptions import ImproperlyConfigured
 
+from inference_client.prices import parse_price
+from inference_client.sealing import as_fernet
+
 MIN_SECRET_LENGTH = 50
 #: Unset addresses point at this port (see the settings), so that importing them never needs an environment.
 UNSET_PORT = 1
@@ -30,7 +33,7 @@ def register() -> None:
 def check_needed(*, app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[checks.CheckMessage]:
     """What nothing works without."""
     del app_configs, kwargs
-    return [*_secret_key(), *_public_url(), *_addresses(), *_proxies()]
+    return [*_secret_key(), *_public_url(), *_addresses(), *_proxies(), *_sealing(), *_prices()]
 
 
 def check_production(*, app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[checks.CheckMessage]:
@@ -109,6 +112,38 @@ def _proxies() -> Iterator[checks.CheckMessage]:
         )
 
 
+_NEW_SEALING_KEY = (
+    "`python -c 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())'`. "
+    "Keep it as safe as a backup: without it, what was sealed is lost."
+)
+
+
+def _sealing() -> Iterator[checks.CheckMessage]:
+    for number, key in enumerate(settings.SEALING_KEYS, start=1):
+        try:
+            as_fernet(key)
+        except ValueError:
+            yield checks.Error(
+                f"Key {number} of SEALING_KEYS is none: 32 bytes in URL-safe Base64 are needed.",
+                hint=f"Make one: {_NEW_SEALING_KEY}",
+                id="playground.E008",
+            )
+
+
+def _prices() -> Iterator[checks.CheckMessage]:
+    given = settings.MODEL_PRICES
+    entries = given.items() if isinstance(given, dict) else [("MODEL_PRICES", given)]
+    for model, price in entries:
+        try:
+            parse_price(price)
+        except ValueError as error:
+            yield checks.Error(
+                f"MODEL_PRICES cannot be read at {model!r}: {error}.",
+                hint='Set it to JSON such as {"my-model": {"input_per_mtok": 0.1, "output_per_mtok": 0.4}}.',
+                id="playground.E009",
+            )
+
+
 def _hosts() -> Iterator[checks.CheckMessage]:
     if not settings.ALLOWED_HOSTS:
         yield checks.Error(
@@ -152,8 +187,14 @@ def _inference() -> Iterator[checks.CheckMessage]:
     if not settings.INFERENCE_API_KEY:
         yield checks.Error(
             "INFERENCE_API_KEY is not set: the inference backend would refuse every run.",
-            hint="Set INFERENCE_API_KEY (or ANTHROPIC_API_KEY, or either with _FILE).",
+            hint="Set INFERENCE_API_KEY (for https://api.anthropic.com: ANTHROPIC_API_KEY), or either with _FILE.",
             id="playground.E015",
+        )
+    if not settings.SEALING_KEYS:
+        yield checks.Warning(
+            "SEALING_KEYS is not set: people cannot keep keys of their own for Anthropic.",
+            hint=f"Set SEALING_KEYS, or SEALING_KEYS_FILE to a file that holds it: {_NEW_SEALING_KEY}",
+            id="playground.W006",
         )
 
 

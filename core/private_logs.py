@@ -32,15 +32,15 @@ class OnlyExceptions(logging.Filter):
         return record.exc_info is not None
 
 
-#: API keys and the tokens of share links, by their marks: somebody puts one where nothing looks for it.
-_SECRET = re.compile(r"\b(ppk|psl)_[A-Za-z0-9_-]{8,}")
+#: API keys, the tokens of share links, keys of providers, by their marks: somebody puts one where nothing looks for it.
+_SECRET = re.compile(r"\b(ppk_|psl_|sk-)[A-Za-z0-9_-]{8,}")
 
 
 class PrivateJsonFormatter(JsonFormatter):
     """JSON lines without keys and tokens, whose tracebacks stop where PostgreSQL would go on with values of the row."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return _SECRET.sub(r"\1_...", super().format(record))
+        return _SECRET.sub(r"\1...", super().format(record))
 
     def formatException(self, ei: ExcInfo) -> str:  # noqa: N802  # the name is logging's
         if ei[1] is None:

@@ -101,6 +101,8 @@ def add_web_settings(stack: Stack) -> None:
         "PUBLIC_URL": public,
         "ALLOWED_HOSTS": stack.given.get("ALLOWED_HOSTS") or ",".join(hosts),
         "SECRET_KEY": stack.given.get("SECRET_KEY") or stack.credentials.get("secret_key", entropy_bytes=50),
+        # What seals the keys that people keep here. Made once: a new one could not open what the old one sealed.
+        "SEALING_KEYS": stack.given.get("SEALING_KEYS") or stack.credentials.get("sealing_key"),
         "METRICS_TOKEN": stack.given.get("METRICS_TOKEN") or stack.credentials.get("metrics_token"),
         # Static files straight from the source: nothing to collect before the first page.
         "STATIC_FROM_SOURCE": stack.given.get("STATIC_FROM_SOURCE") or "true",

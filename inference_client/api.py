@@ -14,7 +14,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from core.errors import InvalidInput, NotFound
+from accounts.models import User
+from core.errors import InferenceUnavailable, InvalidInput, NotFound
 from core.paging import NewestFirst
 from inference_client import catalogue, services
 from inference_client.following import as_event_id
@@ -142,6 +143,13 @@ class RunEvents(APIView):
 class ModelList(APIView):
     @extend_schema(operation_id="models_list", responses=ModelListSerializer)
     def get(self, request: Request) -> Response:
-        """The models that runs can be sent to, as the inference backend lists them."""
-        del request
-        return Response(ModelListSerializer({"results": catalogue.list_models()}).data)
+        """The models that my runs can be sent to, of every provider that I reach.
+
+        A provider that does not answer keeps its models here, marked: what it offered last.
+        """
+        if not isinstance(request.user, User):
+            raise NotFound
+        offer = catalogue.offer_to(request.user)
+        if not offer.models:
+            raise InferenceUnavailable
+        return Response(ModelListSerializer({"results": offer.models, "providers": offer.providers}).data)

@@ -1,114 +1,271 @@
-"""The models that the inference backend offers, as it lists them itself."""
+"""The models that a person can run, of all providers that they reach, and which providers answer at the moment.
+
+Each provider is asked once in a while; what it said last is shown while it is away, marked as not available. Where two
+providers offer a model of one name, our own is meant unless the other is named: it costs nothing and keeps the texts
+in the house.
+"""
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
-from collections.abc import Mapping
+import datetime as dt
+import time
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
-import httpx2
-from django.conf import settings
 from django.core.cache import cache
+from django.utils import timezone
 from redis import RedisError
 
+from accounts.models import User
 from core.errors import InferenceUnavailable, InvalidInput
+from inference_client import listing, prices, providers
+from inference_client.models import Provider
+from inference_client.providers import Target
 
-TIMEOUT_S = 2.0
-CACHE_S = 10
-#: While the backend is down, most requests need not wait for it.
-CACHE_ABSENCE_S = 2
-#: Anthropic's list takes a version; which models it names does not depend on it.
-_API_VERSION = "2023-06-01"
-_PAGE = 1000
+#: How long a page waits for all providers together.
+PATIENCE_S = 2.0
+#: While a provider is down, most requests need not wait for it.
+_KEPT_S = {Provider.SELF_HOSTED: (10, 2), Provider.ANTHROPIC: (30, 10)}
+#: What a provider offered last, for as long as it may stay away.
+_REMEMBERED_S = 7 * 24 * 3600
 _CACHE_KEY = "inference-models"
-ANTHROPIC = "anthropic"
 #: How many models a refusal names.
 _NAMED = 20
+#: What Anthropic calls its models.
+_ANTHROPICS = "claude"
+
+_asking = concurrent.futures.ThreadPoolExecutor(max_workers=8, thread_name_prefix="catalogue")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Model:
-    """`context`: tokens of context. `capabilities`: as the backend declares them. None where it says nothing."""
+    """`context`: tokens of context. `capabilities`: as the backend declares them. None where nobody says."""
 
     id: str
     context: int | None = None
     capabilities: Any = None
-    provider: str = ""
+    provider: str = Provider.SELF_HOSTED
     notice: str | None = None
+    price: dict[str, float] | None = None
+    available: bool = True
 
 
-def list_models() -> list[Model]:
-    """The models on offer, at most 10 s old. Raises InferenceUnavailable."""
-    cached = _recall()
-    if cached is None:
-        try:
-            cached = _fetch()
-        except (httpx2.HTTPError, ValueError, TypeError, AttributeError, KeyError) as error:
-            _remember([], CACHE_ABSENCE_S)
-            raise InferenceUnavailable from error
-        _remember(cached, CACHE_S)
-    if not cached:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ProviderState:
+    """`key`: own | operator | service. `notice`: what is wrong, in a sentence; None if nothing is."""
+
+    id: str
+    name: str
+    key: str
+    available: bool
+    notice: str | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Offer:
+    """All that a person can choose from now."""
+
+    models: list[Model]
+    providers: list[ProviderState]
+
+    def find(self, model: str, provider: str | None = None) -> Model | None:
+        """The model of this name, at `provider` or at the first one that has it."""
+        named = (each for each in self.models if each.id == model and provider in (None, each.provider))
+        return next(named, None)
+
+
+def list_models(person: User) -> list[Model]:
+    """The models on offer, at most half a minute old. Raises InferenceUnavailable if there is none at all."""
+    models = offer_to(person).models
+    if not models:
         raise InferenceUnavailable
-    return [Model(**fields) for fields in cached]
+    return models
 
 
-def refuse_unknown(model: str) -> None:
-    """Raise InvalidInput for a model that is surely not on offer.
+def offer_to(person: User) -> Offer:
+    """What every provider offers this person. Waits two seconds at most, and raises nothing for a provider's fault."""
+    targets = providers.targets_of(person)
+    models: list[Model] = []
+    states = []
+    for target, entry in zip(targets, _entries(targets), strict=True):
+        state = _state(target, entry)
+        states.append(state)
+        models += _models(target, entry, state)
+    return Offer(models=models, providers=states)
 
-    Not while the backend is away (the run will say so), and not for Anthropic's API, which takes names that it does
+
+def refuse_unknown(person: User, model: str, provider: str | None = None) -> None:
+    """Raise InvalidInput for a model that is surely not on offer to this person, at `provider` if it is named.
+
+    Not while our backend is away (the run will say so), and not for Anthropic's API, which takes names that it does
     not list.
     """
-    try:
-        known = list_models()
-    except InferenceUnavailable:
+    offer = offer_to(person)
+    if offer.find(model, provider) is not None:
         return
-    if any(each.id == model or each.provider == ANTHROPIC for each in known):
-        return
-    names = [each.id for each in known]
-    raise InvalidInput(
-        f"There is no model {model!r} here. On offer: {', '.join(names[:_NAMED])}.",
+    reached = {each.id: each for each in offer.providers}
+    if (provider or _by_name(model)) == Provider.ANTHROPIC:
+        is_possible = Provider.ANTHROPIC in reached
+    else:
+        ours = reached.get(Provider.SELF_HOSTED)
+        is_possible = ours is None or not ours.available
+    if not is_possible:
+        raise _unknown(model, [each.id for each in offer.models], reaches_anthropic=Provider.ANTHROPIC in reached)
+
+
+def capabilities_of(model: str) -> Any:
+    """What our backend declares of a model, whoever asks; None where it says nothing."""
+    targets = [providers.self_hosted()] if providers.offers_self_hosted() else []
+    rows = [row for entry in _entries(targets) for row in entry["rows"]]
+    return next((row.get("capabilities") for row in rows if row["id"] == model), None)
+
+
+def choose_provider(person: User, model: str, provider: str | None = None) -> str:
+    """Who runs `model`: `provider` if it is named, else whoever offers it, our own first. Raises as refuse_unknown."""
+    refuse_unknown(person, model, provider)
+    return provider or provider_of(person, model)
+
+
+def provider_of(person: User, model: str) -> str:
+    """Who runs a model that was named alone, by what the providers said last. Asks nobody, so it never waits."""
+    targets = providers.targets_of(person)
+    for target in targets:
+        if any(row["id"] == model for row in _recall(_last(target)) or []):
+            return target.provider
+    named = _by_name(model)
+    return named if any(target.provider == named for target in targets) else providers.default_provider()
+
+
+def _by_name(model: str) -> str:
+    return Provider.ANTHROPIC if model.startswith(_ANTHROPICS) else providers.default_provider()
+
+
+def _unknown(model: str, names: Sequence[str], *, reaches_anthropic: bool) -> InvalidInput:
+    hint = "" if reaches_anthropic else "For Anthropic's models, add a key of your own under Account > Providers."
+    return InvalidInput(
+        f"There is no model {model!r} here. On offer: {', '.join(names[:_NAMED]) or 'none'}.",
         code="unknown_model",
         field="model",
-        data={"models": names[:_NAMED]},
+        data={"models": list(names[:_NAMED])},
+        next_step=hint if model.startswith(_ANTHROPICS) else "",
     )
 
 
-def as_model(row: Mapping[str, Any], *, host: str) -> Model:
-    """A row of the backend's list, in Anthropic's shape or our backend's richer one."""
-    context = row.get("context_window", row.get("max_input_tokens"))
-    provider = row.get("provider") or (ANTHROPIC if host.endswith(".anthropic.com") else "self-hosted")
-    return Model(
-        id=str(row["id"]),
-        context=context if isinstance(context, int) else None,
-        capabilities=row.get("capabilities"),
-        provider=str(provider),
-        notice=str(row["notice"]) if row.get("notice") else None,
+def _models(target: Target, entry: dict[str, Any], state: ProviderState) -> list[Model]:
+    rows = entry["rows"]
+    if not rows and entry["problem"] and target.provider == Provider.ANTHROPIC:
+        rows = [{"id": name, "provider": target.provider} for name in prices.ANTHROPIC]
+    found = []
+    for row in rows:
+        price = prices.price_of(row["id"], row["provider"])
+        notice = state.notice or row.get("notice")
+        fields = {**row, "notice": notice, "available": state.available, "price": price and price.as_json()}
+        found.append(Model(**fields))
+    return found
+
+
+def _state(target: Target, entry: dict[str, Any]) -> ProviderState:
+    problem = entry["problem"]
+    return ProviderState(
+        id=target.provider,
+        name=target.name,
+        key=target.source,
+        available=problem in (None, "limited"),
+        notice=_sentence(target, problem, entry["since"]) if problem else None,
     )
 
 
-def _fetch() -> list[dict[str, Any]]:
-    host = urlsplit(settings.INFERENCE_BASE_URL).hostname or ""
-    headers = {"anthropic-version": _API_VERSION}
-    if settings.INFERENCE_API_KEY:
-        headers["Authorization"] = f"Bearer {settings.INFERENCE_API_KEY}"
-    answer = httpx2.get(
-        f"{settings.INFERENCE_BASE_URL}/v1/models", params={"limit": _PAGE}, headers=headers, timeout=TIMEOUT_S
-    )
-    answer.raise_for_status()
-    return [dataclasses.asdict(as_model(row, host=host)) for row in answer.json()["data"]]
+def _sentence(target: Target, problem: str, since: str) -> str:
+    if problem == "limited":
+        return f"{target.name} takes few requests with this key at the moment; a run may be refused."
+    if problem == "refused" and target.source == "own":
+        return f"Anthropic refuses your key (…{target.ending}). Replace it under Account > Providers."
+    if problem == "refused":
+        return f"{target.name} refuses the key of this playground. Whoever runs it has to replace it."
+    at = dt.datetime.fromisoformat(since).astimezone(dt.UTC)
+    what = "does not answer" if problem == "silent" else "answers with errors"
+    return f"{target.name} {what} since {at:%H:%M} UTC{_day(at)}."
 
 
-def _recall() -> list[dict[str, Any]] | None:
+def _day(at: dt.datetime) -> str:
+    return "" if at.date() == timezone.now().astimezone(dt.UTC).date() else f" on {at:%-d %B}"
+
+
+def _entries(targets: Sequence[Target]) -> list[dict[str, Any]]:
+    """What is known of each target: kept from a few seconds ago, or asked for now, all at the same time."""
+    known = [_recall(_fresh(target)) for target in targets]
+    asked = {
+        at: _asking.submit(_ask, target)
+        for at, (target, entry) in enumerate(zip(targets, known, strict=True))
+        if entry is None
+    }
+    until = time.monotonic() + PATIENCE_S
+    for at, future in asked.items():
+        try:
+            known[at] = future.result(timeout=max(0.0, until - time.monotonic()))
+        except concurrent.futures.TimeoutError:
+            known[at] = _note(targets[at], listing.Listing(rows=[], problem="silent"))
+    return [entry for entry in known if entry is not None]
+
+
+def _ask(target: Target) -> dict[str, Any]:
+    return _note(target, listing.ask(target))
+
+
+def _note(target: Target, found: listing.Listing) -> dict[str, Any]:
+    """Keep what a provider said, or that it said nothing and since when."""
+    good_s, bad_s = _KEPT_S[target.provider]
+    if found.problem is None:
+        entry: dict[str, Any] = {"rows": found.rows, "problem": None, "since": ""}
+        _remember(_last(target), entry["rows"], _REMEMBERED_S)
+        _forget(_since(target))
+        _remember(_fresh(target), entry, good_s)
+        return entry
+    entry = {"rows": _recall(_last(target)) or [], "problem": found.problem, "since": _down_since(target)}
+    _remember(_fresh(target), entry, bad_s)
+    return entry
+
+
+def _down_since(target: Target) -> str:
+    now = timezone.now().isoformat()
     try:
-        value: list[dict[str, Any]] | None = cache.get(_CACHE_KEY)
+        if not cache.add(_since(target), now, _REMEMBERED_S):
+            return str(cache.get(_since(target)) or now)
+    except RedisError:
+        pass
+    return now
+
+
+def _fresh(target: Target) -> str:
+    return _CACHE_KEY if target.is_ours else f"{_CACHE_KEY}:{target.provider}:{target.reference}"
+
+
+def _last(target: Target) -> str:
+    return f"{_fresh(target)}:last"
+
+
+def _since(target: Target) -> str:
+    return f"{_fresh(target)}:down-since"
+
+
+def _recall(name: str) -> Any:
+    try:
+        return cache.get(name)
     except RedisError:
         return None
-    return value
 
 
-def _remember(models: list[dict[str, Any]], seconds: int) -> None:
+def _remember(name: str, value: Any, seconds: int) -> None:
     try:
-        cache.set(_CACHE_KEY, models, seconds)
+        cache.set(name, value, seconds)
+    except RedisError:
+        return
+
+
+def _forget(name: str) -> None:
+    try:
+        cache.delete(name)
     except RedisError:
         return

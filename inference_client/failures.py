@@ -5,7 +5,9 @@ The SDK raises three kinds: APIStatusError (an error answer, or an `error` event
 
 code                   when
 invalid_request        the upstream refuses the request (400, 404, 409, 413, 422): its own words are shown
-unauthorized           401, 403
+unauthorized           401, 403 of our backend
+provider_key_refused   401, 403 of Anthropic: the key is wrong, and whose it is decides who can mend it
+provider_key_missing   there is no key for it any more; nothing was sent
 rate_limited           429
 upstream_overloaded    529, or an overload reported inside the stream
 inference_unavailable  nobody answers, or a proxy in front says so (502, 503)
@@ -16,6 +18,7 @@ upstream_error         any other error, or an answer that cannot be read
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 
@@ -23,6 +26,7 @@ import anthropic
 import httpx2
 
 from inference_client.outcomes import STREAM_CUT, Failure
+from inference_client.providers import Target
 
 MAX_ATTEMPTS = 3
 LONGEST_RETRY_AFTER_S = 60.0
@@ -53,12 +57,15 @@ _BY_TYPE: Mapping[str, str] = {
 _SENTENCES: Mapping[str, str] = {
     "invalid_request": "The model server refused this request.",
     "unauthorized": "The model server does not accept this playground's key for this request.",
+    "provider_key_refused": "Anthropic does not accept this playground's key for this request.",
     "timeout": "The model did not answer in time.",
     "rate_limited": "The model server takes no more requests from here for now.",
     "upstream_overloaded": "The model server is overloaded.",
     "inference_unavailable": "The inference backend does not answer.",
     "upstream_error": "The model server reported an error.",
 }
+_ABOUT_OUR_BACKEND = (("The model server", "Anthropic"), ("The inference backend", "Anthropic"))
+_OWN_KEY_REFUSED = "Anthropic does not accept your key for this request."
 #: Only these quote the upstream: a refusal is about the person's own request, the rest about our installation.
 _QUOTED = frozenset({"invalid_request", "upstream_error"})
 
@@ -66,12 +73,22 @@ TOTAL_TIMEOUT = Failure(code="timeout", message="The run was stopped after 15 mi
 UNREADABLE = Failure(code="upstream_error", message="The model server sent an answer that cannot be read.")
 
 
-def classify(error: Exception, *, begun: bool) -> Failure:
+def classify(error: Exception, *, begun: bool, target: Target) -> Failure:
     """The Failure an exception of the SDK or of httpx2 stands for; `begun`: a token had already arrived."""
+    failure = _classify(error, begun=begun, target=target)
+    if target.is_ours:
+        return failure
+    message = failure.message
+    for ours, theirs in _ABOUT_OUR_BACKEND:
+        message = message.replace(ours, theirs, 1) if message.startswith(ours) else message
+    return dataclasses.replace(failure, message=message)
+
+
+def _classify(error: Exception, *, begun: bool, target: Target) -> Failure:
     if isinstance(error, anthropic.APIStatusError):
-        return _from_answer(error, begun=begun)
+        return _from_answer(error, begun=begun, target=target)
     if isinstance(error, anthropic.APIConnectionError):
-        return _without_answer(error.__cause__ or error)
+        return _without_answer(error.__cause__ or error, target)
     if isinstance(error, httpx2.TimeoutException):
         return Failure(code="timeout", message="The model stopped sending. What had arrived is kept.")
     if isinstance(error, httpx2.TransportError):
@@ -92,9 +109,11 @@ def plain_sentence(text: object) -> str:
     return _UNPRINTABLE.sub(" ", str(text or "")).strip()[:_LONGEST_MESSAGE]
 
 
-def _from_answer(error: anthropic.APIStatusError, *, begun: bool) -> Failure:
+def _from_answer(error: anthropic.APIStatusError, *, begun: bool, target: Target) -> Failure:
     code = _code_of(error)
-    message = _SENTENCES[code]
+    if code == "unauthorized" and not target.is_ours:
+        code = "provider_key_refused"
+    message = _OWN_KEY_REFUSED if code == "provider_key_refused" and target.source == "own" else _SENTENCES[code]
     if error.error_code == "capacity_starting":
         message = "The GPUs for this model are starting. Try again in a minute."
     told = plain_sentence(error.api_message) if code in _QUOTED else ""
@@ -130,8 +149,11 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     return seconds if 0 < seconds < 1e9 else None
 
 
-def _without_answer(cause: BaseException) -> Failure:
-    """No answer began. Only a connection lost after it stood is tried again: the run's id makes that harmless."""
+def _without_answer(cause: BaseException, target: Target) -> Failure:
+    """No answer began. Only a connection lost after it stood is tried again: the run's id makes that harmless.
+
+    Anthropic would generate, and charge, a second time.
+    """
     if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
         return Failure(
             code="inference_unavailable", message="The inference backend does not answer. Nothing was generated."
@@ -141,5 +163,5 @@ def _without_answer(cause: BaseException) -> Failure:
     return Failure(
         code="inference_unavailable",
         message="The inference backend closed the connection before it answered.",
-        retryable=True,
+        retryable=target.is_ours,
     )

@@ -31,6 +31,25 @@ TERMINAL = (RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.CANCELLED)
 HEAVY_FIELDS = ("request", "wire_request", "output_json", "response_json", "structured_json")
 
 
+#: How much of an answer its row in a list shows, in characters.
+EXCERPT_LENGTH = 200
+
+
+class Provider(models.TextChoices):
+    """Who runs the model."""
+
+    SELF_HOSTED = "self-hosted", "This server"
+    ANTHROPIC = "anthropic", "Anthropic"
+
+
+class RunKind(models.TextChoices):
+    """What a run was made for. A batch makes thousands, which a list of what people ran leaves out."""
+
+    SINGLE = "single", "Single"
+    COMPARISON = "comparison", "Comparison"
+    BATCH = "batch", "Batch"
+
+
 class RunQuerySet(models.QuerySet["Run"]):
     def visible_to(self, user: User | AnonymousUser) -> RunQuerySet:
         """The runs `user` may see: their own."""
@@ -59,6 +78,10 @@ class Run(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs")
     model = models.CharField(max_length=200)
+    provider = models.CharField(max_length=16, choices=Provider.choices, default=Provider.SELF_HOSTED)
+    kind = models.CharField(max_length=16, choices=RunKind.choices, default=RunKind.SINGLE)
+    group_id = models.UUIDField(null=True, help_text="What runs are listed by, named by the app that made them.")
+    subject_id = models.UUIDField(null=True, help_text="What was run, a part of the group, named likewise.")
     api_version = models.CharField(max_length=32)
     request = models.TextField(help_text="The JSON body to send.")
     request_sha256 = models.BinaryField(max_length=32, help_text="SHA-256 of the body in canonical form (RFC 8785).")
@@ -86,12 +109,28 @@ class Run(models.Model):
     upstream_request_id = models.CharField(max_length=128, blank=True, default="")
     input_tokens = models.PositiveIntegerField(null=True)
     output_tokens = models.PositiveIntegerField(null=True)
+    excerpt = models.CharField(
+        max_length=EXCERPT_LENGTH, blank=True, default="", help_text="The beginning of the answer, in one line."
+    )
+    cost_usd = models.DecimalField(
+        max_digits=14, decimal_places=8, null=True, help_text="By the prices at its end; null where one is unknown."
+    )
 
     objects: ClassVar[RunQuerySet] = RunQuerySet.as_manager()  # type: ignore[assignment]
 
     class Meta:
         indexes = [
             models.Index(fields=["account", "-id"], name="run_newest_of_account"),
+            # One a filter of the history: a million runs are never walked through to find fifty.
+            models.Index(fields=["account", "group_id", "-id"], name="run_newest_of_group"),
+            models.Index(fields=["account", "subject_id", "-id"], name="run_newest_of_subject"),
+            models.Index(fields=["account", "model", "-id"], name="run_newest_of_model"),
+            models.Index(
+                fields=["account", "status", "-id"],
+                condition=Q(status__in=["queued", "running", "failed", "cancelled"]),
+                name="run_newest_not_succeeded",
+            ),
+            models.Index(fields=["account", "-id"], condition=~Q(kind="batch"), name="run_newest_outside_batches"),
             models.Index(
                 fields=["status", "lease_expires_at", "resend_at"],
                 condition=Q(status__in=["queued", "running"]),
@@ -103,6 +142,8 @@ class Run(models.Model):
                 condition=Q(status__in=["queued", "running", "succeeded", "failed", "cancelled"]),
                 name="run_status_known",
             ),
+            models.CheckConstraint(condition=Q(provider__in=["self-hosted", "anthropic"]), name="run_provider_known"),
+            models.CheckConstraint(condition=Q(kind__in=["single", "comparison", "batch"]), name="run_kind_known"),
             models.CheckConstraint(
                 condition=Q(status__in=["queued", "running"], finished_at=None)
                 | Q(status__in=["succeeded", "failed", "cancelled"], finished_at__isnull=False),
@@ -171,3 +212,30 @@ class Run(models.Model):
             return None
         seconds = (self.finished_at - self.first_token_at).total_seconds()
         return round(((self.output_tokens or 0) - 1) / seconds, 1) if seconds > 0 else None
+
+
+class ProviderKeyQuerySet(models.QuerySet["ProviderKey"]):
+    def of(self, account: User) -> ProviderKeyQuerySet:
+        return self.filter(account=account)
+
+
+class ProviderKey(models.Model):
+    """A person's own key for a provider, sealed (see sealing.py). `ending`: all of it that is ever shown again.
+
+    A new key is a new row, so that its id names it in caches that the old one must not reach.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="provider_keys")
+    provider = models.CharField(max_length=16, choices=Provider.choices)
+    sealed = models.TextField()
+    ending = models.CharField(max_length=4)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects: ClassVar[ProviderKeyQuerySet] = ProviderKeyQuerySet.as_manager()  # type: ignore[assignment]
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["account", "provider"], name="provider_key_once"),
+            models.CheckConstraint(condition=Q(provider="anthropic"), name="provider_key_of_anthropic"),
+        ]

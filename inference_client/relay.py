@@ -23,7 +23,8 @@ from inference_client.checker import check_answer, checker
 from inference_client.failures import retry_delay_s
 from inference_client.loop import background_loop, submit
 from inference_client.models import Run
-from inference_client.outcomes import INTERNAL_ERROR, Ending, Outcome, conclude, ending_of
+from inference_client.outcomes import INTERNAL_ERROR, Ending, Failure, Outcome, conclude, ending_of
+from inference_client.providers import ProviderKeyMissing, target_for
 from inference_client.publishing import TextPublisher
 from inference_client.sending import Exchange
 from inference_client.structured import schema_of
@@ -53,12 +54,18 @@ def carry_out(run: Run) -> None:
 
 def _exchange(run: Run) -> Outcome | None:
     """What came of sending the run; None if the lease was lost meanwhile."""
+    try:
+        target = target_for(run.account, run.provider)
+    except ProviderKeyMissing as missing:
+        return Outcome(failure=Failure(code=missing.code, message=missing.message))
+    finally:
+        close_old_connections()
     body = json.loads(run.request)
     if schema_of(body) is not None:
         # Its process is there by the time the answer is.
         checker().warm()
     publisher = TextPublisher(_shared_redis(), run.pk)
-    exchange = Exchange(run, body, publisher)
+    exchange = Exchange(run, body, publisher, target)
     future = submit(_relayed(exchange, publisher))
     held = _watch(run, exchange, future)
     outcome = future.result()

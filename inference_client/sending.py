@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import datetime as dt
 import functools
 import json
@@ -13,12 +14,13 @@ from typing import Any, Protocol
 import anthropic
 import httpx2
 from anthropic.lib.streaming import AsyncMessageStream, ParsedMessageStreamEvent
-from django.conf import settings
 from django.utils import timezone
 
 from inference_client.failures import TOTAL_TIMEOUT, classify
 from inference_client.models import Run
 from inference_client.outcomes import Outcome
+from inference_client.providers import Target
+from inference_client.redaction import without_keys, without_secret
 from inference_client.surrogates import PairJoiner, join_pairs
 
 CONNECT_S = 3.0
@@ -27,6 +29,8 @@ BETWEEN_BYTES_S = 60.0
 TOTAL_S = 15 * 60.0
 #: llama.cpp and others close an idle connection after 5 s; a request that crosses the closing is lost.
 KEEP_IDLE_S = 2.0
+#: The version of the Messages API under which Anthropic takes its keys as `x-api-key`; later ones take bearer tokens.
+_WITHOUT_BEARER = "2023-06-01"
 
 
 class TextSink(Protocol):
@@ -65,35 +69,46 @@ async def _limit_quiet(response: httpx2.Response) -> None:
 
 
 @functools.lru_cache(maxsize=4)
-def model_client(base_url: str, api_key: str) -> anthropic.AsyncAnthropic:
-    """The SDK's client, shared by all streams. It never retries: only the task queue does, under the same run id."""
+def model_client(base_url: str) -> anthropic.AsyncAnthropic:
+    """The SDK's client, shared by all streams to one address; each request brings its key (see `_headers_for`).
+
+    It never retries: only the task queue does, under the same run id. It follows no redirect, which would carry the
+    key and the prompt to whoever is named there.
+    """
     # At DEBUG the SDK logs whole requests: prompts. No setting may turn that on.
     logging.getLogger("anthropic").setLevel(logging.WARNING)
     return anthropic.AsyncAnthropic(
         base_url=base_url,
-        api_key=api_key or "none",
+        api_key="none",
         max_retries=0,
         http_client=anthropic.DefaultAsyncHttpxClient(
             timeout=httpx2.Timeout(FIRST_BYTE_S, connect=CONNECT_S),
             limits=httpx2.Limits(keepalive_expiry=KEEP_IDLE_S),
             event_hooks={"response": [_limit_quiet]},
+            follow_redirects=False,
         ),
     )
+
+
+def _headers_for(run: Run, target: Target) -> dict[str, str | anthropic.Omit]:
+    """Whom a run is for is told to our own backend only."""
+    headers: dict[str, str | anthropic.Omit] = {**run.headers, "Authorization": f"Bearer {target.api_key or 'none'}"}
+    if target.is_ours:
+        return headers | {"x-playground-account": str(run.account_id), "x-playground-tier": run.account.tier}
+    if run.api_version == _WITHOUT_BEARER:
+        return headers | {"X-Api-Key": target.api_key, "Authorization": anthropic.Omit()}
+    return headers
 
 
 class Exchange:
     """One request to the model. `run` on the background loop; `stop` and `first_token_at` from any thread."""
 
-    def __init__(self, run: Run, body: dict[str, Any], sink: TextSink) -> None:
+    def __init__(self, run: Run, body: dict[str, Any], sink: TextSink, target: Target) -> None:
         self.first_token_at: dt.datetime | None = None
         self._body = body
         self._sink = sink
-        self._headers = {
-            "anthropic-version": run.api_version,
-            "Idempotency-Key": str(run.pk),
-            "x-playground-account": str(run.account_id),
-            "x-playground-tier": run.account.tier,
-        }
+        self._target = target
+        self._headers = _headers_for(run, target)
         self._pairs = PairJoiner()
         self._pieces: list[str] = []
         self._stream: AsyncMessageStream[None] | None = None
@@ -122,12 +137,12 @@ class Exchange:
             return self._outcome()
         if not isinstance(error, _UPSTREAMS_FAULT):
             raise error
-        failure = classify(error, begun=self.first_token_at is not None)
+        failure = classify(error, begun=self.first_token_at is not None, target=self._target)
         return self._outcome(failure=failure, answer=getattr(error, "body", None), request=_request_of(error))
 
     async def _receive(self) -> None:
         # Everything in extra_body: the SDK merges it last and as it is, whatever its own parameters know.
-        sending = model_client(settings.INFERENCE_BASE_URL, settings.INFERENCE_API_KEY).messages.stream(
+        sending = model_client(self._target.base_url).messages.stream(
             model=self._body["model"],
             max_tokens=self._body["max_tokens"],
             messages=self._body["messages"],
@@ -161,9 +176,13 @@ class Exchange:
         message = self._message()
         if self._stream is not None:
             request = self._stream.response.request
+        secret = self._target.api_key
+        if failure is not None:
+            failure = dataclasses.replace(failure, message=without_keys(failure.message, secret))
+        kept = message if message is not None else without_keys(_error_answer(answer), secret)
         return Outcome(
             text="".join(self._pieces),
-            response=message if message is not None else _error_answer(answer),
+            response=without_secret(kept, secret),
             stop_reason=(message or {}).get("stop_reason"),
             complete=self._complete,
             stopped=stopped,

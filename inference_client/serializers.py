@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from inference_client import events
-from inference_client.models import Run, RunStatus
+from inference_client.models import Provider, Run, RunKind, RunStatus
 
 
 class RunErrorSerializer(serializers.Serializer[Any]):
@@ -61,6 +61,12 @@ class RunListSerializer(RunStateSerializer):
     """A run in a list: without its request and its answer."""
 
     model = serializers.CharField()
+    provider = serializers.ChoiceField(choices=Provider.choices, help_text="Who ran it.")
+    kind = serializers.ChoiceField(choices=RunKind.choices, help_text="What it was made for.")
+    excerpt = serializers.CharField(help_text="The beginning of the answer in one line, once the run is over.")
+    cost_usd = serializers.FloatField(
+        allow_null=True, help_text="US dollars; null where a price or a count is unknown."
+    )
     error = serializers.SerializerMethodField()
     stop_reason = serializers.SerializerMethodField()
     usage = UsageSerializer(source="*")
@@ -114,6 +120,11 @@ class RunSerializer(RunListSerializer):
         return bytes(run.request_sha256).hex()
 
 
+class PriceSerializer(serializers.Serializer[Any]):
+    input_per_mtok = serializers.FloatField(help_text="US dollars a million tokens.")
+    output_per_mtok = serializers.FloatField()
+
+
 class ModelSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
     # A field, which the metaclass takes away: the serializer keeps its own `context`.
@@ -121,9 +132,20 @@ class ModelSerializer(serializers.Serializer[Any]):
         allow_null=True, help_text="Tokens of context; null if unknown."
     )
     capabilities = serializers.JSONField(allow_null=True, help_text="As the backend declares them; null if unknown.")
-    provider = serializers.CharField()
-    notice = serializers.CharField(allow_null=True, help_text="What to know about this model before judging it.")
+    provider = serializers.ChoiceField(choices=Provider.choices, help_text="Who runs it: to be named with a run.")
+    price = PriceSerializer(allow_null=True, help_text="Null where nobody has named one.")
+    available = serializers.BooleanField(help_text="False while its provider does not answer or refuses the key.")
+    notice = serializers.CharField(allow_null=True, help_text="What to know before running it or judging it.")
+
+
+class ProviderStateSerializer(serializers.Serializer[Any]):
+    id = serializers.ChoiceField(choices=Provider.choices)
+    name = serializers.CharField()
+    key = serializers.ChoiceField(choices=["service", "own", "operator"], help_text="Whose key runs go with.")
+    available = serializers.BooleanField()
+    notice = serializers.CharField(allow_null=True, help_text="What is wrong; null if nothing is.")
 
 
 class ModelListSerializer(serializers.Serializer[Any]):
     results = ModelSerializer(many=True)
+    providers = ProviderStateSerializer(many=True)

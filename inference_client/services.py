@@ -12,6 +12,7 @@ import json
 import logging
 import uuid
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import rfc8785
@@ -23,9 +24,11 @@ from django.utils import timezone
 from accounts.models import User
 from core import effects, metrics
 from core.errors import InvalidInput
+from core.ids import new_id
 from core.parsers import refuse_surrogates
-from inference_client import events
-from inference_client.models import Run, RunStatus
+from inference_client import events, prices
+from inference_client.failures import plain_sentence
+from inference_client.models import EXCERPT_LENGTH, Provider, Run, RunKind, RunStatus
 from inference_client.outcomes import WORKER_LOST, Ending, ending_of
 
 log = logging.getLogger("playground.runs")
@@ -49,8 +52,21 @@ class Lease(enum.Enum):
 
 
 @transaction.atomic
-def create_run(*, account: User, body: Mapping[str, Any], api_version: str) -> Run:
+def create_run(
+    *,
+    account: User,
+    body: Mapping[str, Any],
+    api_version: str,
+    provider: str = Provider.SELF_HOSTED,
+    kind: str = RunKind.SINGLE,
+    group_id: uuid.UUID | None = None,
+    subject_id: uuid.UUID | None = None,
+    run_id: uuid.UUID | None = None,
+) -> Run:
     """Queue `body` (a Messages API request) to be sent once, and tell the worker after commit.
+
+    `group_id` and `subject_id`: what it is listed by. `run_id`: of a caller that has to know it before; by default, a
+    fresh one. Lists are in the order of ids, so it is a UUIDv7 of this moment.
 
     Runs are always streamed: `stream` is set to true if the body does not name it. Join it to your own transaction to
     tie an idempotency key. Raises InvalidInput for a body without model, max_tokens or messages, with `stream: false`,
@@ -60,8 +76,13 @@ def create_run(*, account: User, body: Mapping[str, Any], api_version: str) -> R
     _refuse_unsendable(request)
     now = timezone.now()
     run = Run.objects.create(
+        id=run_id or new_id(),
         account=account,
         model=request["model"],
+        provider=provider,
+        kind=kind,
+        group_id=group_id,
+        subject_id=subject_id,
         api_version=api_version,
         request=json.dumps(request, ensure_ascii=False, separators=(",", ":")),
         request_sha256=canonical_sha256(request),
@@ -153,6 +174,8 @@ def finish_run(*, run: Run, ending: Ending, now: dt.datetime | None = None) -> b
         "upstream_request_id": ending.upstream_request_id,
         "input_tokens": ending.input_tokens,
         "output_tokens": ending.output_tokens,
+        "excerpt": excerpt_of(ending.output),
+        "cost_usd": _cost_of(run, ending),
         "wire_request": ending.wire_request,
     }
     if ending.first_token_at is not None:
@@ -161,6 +184,23 @@ def finish_run(*, run: Run, ending: Ending, now: dt.datetime | None = None) -> b
         return False
     _tell_end(Run.objects.lightly().get(pk=run.pk))
     return True
+
+
+def excerpt_of(text: str) -> str:
+    """The first words of an answer, in one line, as it can be stored and shown."""
+    # Only as much is looked at as can matter: an answer may have megabytes.
+    return plain_sentence(" ".join(text[: EXCERPT_LENGTH * 4].split()))[:EXCERPT_LENGTH].rstrip()
+
+
+def _cost_of(run: Run, ending: Ending) -> Decimal | None:
+    usage = (ending.response or {}).get("usage")
+    return prices.cost_usd(
+        model=run.model,
+        provider=run.provider,
+        usage=usage if isinstance(usage, dict) else {},
+        input_tokens=ending.input_tokens,
+        output_tokens=ending.output_tokens,
+    )
 
 
 @transaction.atomic

@@ -138,6 +138,8 @@ def start_shared_services() -> None:
         pytest.exit(str(error), returncode=3)
     os.environ.update(instance.environment)
     os.environ.setdefault("INFERENCE_API_KEY", "service-key-of-the-tests")
+    # Whatever key this machine has for Anthropic: no test may use it up.
+    os.environ |= {"ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": "http://127.0.0.1:1/anthropic"}
 
 
 def remove_dead_runs() -> None:

@@ -138,7 +138,26 @@ S3_REGION = env.str("S3_REGION", default="us-east-1")
 INFERENCE_BASE_URL = env.str("INFERENCE_BASE_URL", default="http://127.0.0.1:1").rstrip("/")
 #: The address that snippets name: the same service as seen from a person's machine.
 INFERENCE_PUBLIC_URL = env.str("INFERENCE_PUBLIC_URL", default=INFERENCE_BASE_URL).rstrip("/")
-INFERENCE_API_KEY = secret("INFERENCE_API_KEY") or secret("ANTHROPIC_API_KEY")
+#: How many runs of one account are sent at once, by tier. With fewer worker threads than two accounts may hold places,
+#: one account can keep another waiting.
+RUN_PLACES = {
+    tier: env.int(f"RUN_PLACES_{tier.upper()}", default=places)
+    for tier, places in (("free", 4), ("pro", 8), ("internal", 16))
+}
+#: Anthropic's API, beside our backend or (where INFERENCE_BASE_URL is its address) in the place of it.
+_ONLY_ANTHROPIC = (urlsplit(INFERENCE_BASE_URL).hostname or "").endswith(".anthropic.com")
+ANTHROPIC_BASE_URL = INFERENCE_BASE_URL
+if not _ONLY_ANTHROPIC:
+    ANTHROPIC_BASE_URL = env.str("ANTHROPIC_BASE_URL", default="https://api.anthropic.com").rstrip("/")
+#: The operator's key. Neither of the two is ever sent to the other's address.
+ANTHROPIC_API_KEY = secret("ANTHROPIC_API_KEY") or (secret("INFERENCE_API_KEY") if _ONLY_ANTHROPIC else "")
+INFERENCE_API_KEY = secret("INFERENCE_API_KEY") or (ANTHROPIC_API_KEY if _ONLY_ANTHROPIC else "")
+#: Whose runs the operator's key pays for: tiers, e-mail addresses, or `everybody`.
+ANTHROPIC_KEY_FOR = env.list("ANTHROPIC_KEY_FOR", default=["everybody" if _ONLY_ANTHROPIC else "internal"])
+#: What keys of people are sealed with, separated by commas: the first one seals, all of them open.
+SEALING_KEYS: list[str] = [key.strip() for key in secret("SEALING_KEYS").split(",") if key.strip()]
+#: {"model": {"input_per_mtok": 3, "output_per_mtok": 15}} in US dollars, before the list prices that we know.
+MODEL_PRICES = env.json("MODEL_PRICES", default={})
 METRICS_TOKEN = secret("METRICS_TOKEN")
 
 # --- accounts -----------------------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ def _into(request: Request) -> Prompt | None:
 
 def _foreign(request: Request, value: Any, into: Prompt | None) -> tuple[ImportedTree, str, list[str]]:
     """One version, like any save."""
-    found = _read(value)
+    found = _read(request, value)
     if isinstance(value, dict) and isinstance(value.get("name"), str) and "text" in value:
         found.name = value["name"]
     tree = services.import_single(
@@ -180,11 +180,11 @@ def _foreign(request: Request, value: Any, into: Prompt | None) -> tuple[Importe
     return tree, found.kind, found.warnings
 
 
-def _read(value: Any) -> Imported:
+def _read(request: Request, value: Any) -> Imported:
     """`{"text": ...}` is something pasted; anything else is the JSON of a prompt itself."""
     if isinstance(value, dict) and set(value) <= {"text", "name"} and isinstance(value.get("text"), str):
-        return reading.read(value["text"], default_model=_default_model())
-    return reading.read_value(value, default_model=_default_model())
+        return reading.read(value["text"], default_model=_default_model(request))
+    return reading.read_value(value, default_model=_default_model(request))
 
 
 def _take_in(request: Request, manifest: Any, texts: Texts, into: Prompt | None) -> ImportedTree:
@@ -197,9 +197,9 @@ def _take_in(request: Request, manifest: Any, texts: Texts, into: Prompt | None)
     )
 
 
-def _default_model() -> str:
+def _default_model(request: Request) -> str:
     try:
-        return catalogue.list_models()[0].id
+        return catalogue.list_models(person(request))[0].id
     except InferenceUnavailable:
         return NO_MODEL
 
@@ -209,6 +209,6 @@ class ImportPreview(APIView):
     def post(self, request: Request) -> Response:
         """What an import of a text would be: the format it is of, the spec, and what would be left behind."""
         person(request)
-        found = reading.read(checked(PreviewInput, request)["text"], default_model=_default_model())
+        found = reading.read(checked(PreviewInput, request)["text"], default_model=_default_model(request))
         parse(found.spec)
         return Response(PreviewOutput(found).data)

@@ -67,7 +67,7 @@ class RunReplies(APIView):
         access.prompt_for(request.user, parent.version.prompt_id, access.RUN)
         given = checked(ReplyInput, request)
         if given["model"]:
-            catalogue.refuse_unknown(given["model"])
+            catalogue.refuse_unknown(person(request), given["model"])
         run = services.reply_to_run(
             account=person(request),
             parent=parent,

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from core.errors import InferenceUnavailable, NotFound
+from core.errors import NotFound
 from inference_client import catalogue
 from playground import access, freezing, proofs, snippets, targets, wire
 from playground.api.asking import POINTER, checked, person, query_json
@@ -143,7 +143,7 @@ class _Call:
         return {name: value for name, value in self._body.items() if language != "batch" or name != "stream"}
 
     def notes(self, language: str) -> list[targets.Misfit]:
-        capabilities = _capabilities(str(self._body["model"]))
+        capabilities = catalogue.capabilities_of(str(self._body["model"]))
         found = targets.misfits(self._body, api_version=self._api_version, capabilities=capabilities)
         return [*found, *targets.sdk_notes(self._body, language)]
 
@@ -151,10 +151,3 @@ class _Call:
         """A label that points at the version, so that the caller follows it when it moves; else the number."""
         label = self._version.labels.order_by("name").values_list("name", flat=True).first()
         return str(label or self._version.number)
-
-
-def _capabilities(model: str) -> object:
-    try:
-        return next((each.capabilities for each in catalogue.list_models() if each.id == model), None)
-    except InferenceUnavailable:
-        return None

@@ -11,7 +11,6 @@ from typing import Any
 import httpx2
 import pytest
 import uvicorn
-from django.core.cache import cache
 from django.db import connections
 from pytest_django import Settings
 from redis import Redis
@@ -40,11 +39,10 @@ def hello(**changes: Any) -> dict[str, Any]:
 def redis() -> Redis:
     """Redis without the runs, streams, models and queued messages of other tests."""
     connection = client()
-    for pattern in ("run:*", "run-streams:*", "celery*", "unacked*"):
+    for pattern in ("run:*", "run-streams:*", "celery*", "unacked*", "cache:*:inference-models*"):
         names = list(connection.scan_iter(pattern, count=1000))
         if names:
             connection.delete(*names)
-    cache.delete("inference-models")
     return connection
 
 

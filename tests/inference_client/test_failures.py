@@ -9,9 +9,18 @@ import httpx2
 import pytest
 
 from inference_client.failures import classify, plain_sentence, retry_delay_s
-from inference_client.models import RunStatus
+from inference_client.models import Provider, RunStatus
 from inference_client.outcomes import Ending, Failure, Outcome, conclude
+from inference_client.providers import Target
 
+OURS = Target(
+    provider=Provider.SELF_HOSTED,
+    base_url="http://upstream",
+    public_url="http://upstream",
+    api_key="service-key",
+    source="service",
+    reference="service",
+)
 REQUEST = httpx2.Request("POST", "http://upstream/v1/messages")
 
 
@@ -47,7 +56,7 @@ def status_error(
     ],
 )
 def test_each_error_has_its_code(status: int, kind: str, code: str) -> None:
-    failure = classify(status_error(status, kind), begun=False)
+    failure = classify(status_error(status, kind), begun=False, target=OURS)
     assert failure.code == code
     assert failure.message.strip()
 
@@ -65,7 +74,7 @@ def test_each_error_has_its_code(status: int, kind: str, code: str) -> None:
 def test_no_answer_is_told_apart_by_its_cause(error: Exception, code: str, retryable: bool) -> None:
     wrapped = anthropic.APIConnectionError(request=REQUEST)
     wrapped.__cause__ = error
-    failure = classify(wrapped, begun=False)
+    failure = classify(wrapped, begun=False, target=OURS)
     assert (failure.code, failure.retryable) == (code, retryable)
 
 
@@ -79,7 +88,7 @@ def test_no_answer_is_told_apart_by_its_cause(error: Exception, code: str, retry
     ],
 )
 def test_an_answer_that_breaks_off_is_told_apart_by_how(error: Exception, code: str) -> None:
-    failure = classify(error, begun=True)
+    failure = classify(error, begun=True, target=OURS)
     assert (failure.code, failure.retryable) == (code, False)
 
 
@@ -99,7 +108,7 @@ def test_an_answer_that_breaks_off_is_told_apart_by_how(error: Exception, code: 
     ],
 )
 def test_only_what_may_help_is_tried_again(error: Exception, begun: bool, retryable: bool) -> None:
-    assert classify(error, begun=begun).retryable is retryable
+    assert classify(error, begun=begun, target=OURS).retryable is retryable
 
 
 @pytest.mark.parametrize(
@@ -115,7 +124,10 @@ def test_the_wait_is_what_the_upstream_asked_for_or_doubles(
 
 @pytest.mark.parametrize("value", ["soon", "-1", "0", "nan", "Wed, 21 Oct 2026 07:28:00 GMT"])
 def test_a_retry_after_that_is_no_number_of_seconds_is_ignored(value: str) -> None:
-    assert classify(status_error(529, "overloaded_error", retry_after=value), begun=False).retry_after_s is None
+    assert (
+        classify(status_error(529, "overloaded_error", retry_after=value), begun=False, target=OURS).retry_after_s
+        is None
+    )
 
 
 def test_a_message_is_one_storable_bounded_line() -> None:
