@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playground import tool_turns
 
 SUMMARY_CHARACTERS = 200
-#: The most that one code point takes in JSON text in ASCII: a pair of escaped surrogates.
-ESCAPED = len("\\ud83d\\ude00")
-_WHOLE_ESCAPES = re.compile(r'"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)')
-_HALF_AT_END = re.compile("[\ud800-\udfff]$")
 
 
 def answer_turn(response: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -50,10 +44,3 @@ def summary(turn: Mapping[str, Any]) -> dict[str, Any]:
         "calls": [str(call.get("name", ""))[:SUMMARY_CHARACTERS] for call in tool_turns.calls_of(content)],
         "results": sum(block.get("type") == "tool_result" for block in blocks),
     }
-
-
-def beginning(json_text: str) -> str:
-    """The first characters of a text that is kept as JSON in ASCII, of which only the beginning was read."""
-    found = _WHOLE_ESCAPES.match(json_text)
-    text = str(json.loads(f'"{found[1]}"')) if found else ""
-    return _HALF_AT_END.sub("", text[:SUMMARY_CHARACTERS])

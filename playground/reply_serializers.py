@@ -37,17 +37,12 @@ class ConversationNodeOutput(serializers.Serializer[Any]):
     status = serializers.CharField(source="run.status")
     stop_reason = serializers.CharField(source="run.stop_reason")
     model = serializers.CharField(source="run.model")
-    output = serializers.SerializerMethodField(
-        help_text=f"The first {conversation.SUMMARY_CHARACTERS} characters of its answer."
-    )
+    output = serializers.CharField(source="run.excerpt", help_text="The beginning of its answer, in one line.")
     created_at = serializers.DateTimeField(source="run.queued_at")
 
     def get_added(self, node: VersionRun) -> list[dict[str, Any]]:
         added: list[dict[str, Any]] = json.loads(node.added)
         return added
-
-    def get_output(self, node: VersionRun) -> str:
-        return conversation.beginning(str(getattr(node, "output_begins", "")))
 
 
 class ConversationOutput(serializers.Serializer[Any]):

@@ -6,7 +6,6 @@ import json
 import uuid
 
 from django.db.models import QuerySet
-from django.db.models.functions import Left
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -16,7 +15,7 @@ from rest_framework.views import APIView
 from core.errors import InvalidInput, NotFound
 from core.paging import NewestFirst
 from inference_client import catalogue
-from playground import access, conversation, services
+from playground import access, services
 from playground.api.asking import IDEMPOTENCY_KEY, checked, idempotency_key, person
 from playground.models import MAX_TOOL_NAME, ToolResult, VersionRun
 from playground.models.version import VersionRunQuerySet
@@ -42,13 +41,8 @@ def _own_run(request: Request, run_id: uuid.UUID) -> VersionRun:
 
 def _lightly(tree: VersionRunQuerySet) -> QuerySet[VersionRun]:
     """The rows of a tree without what may have megabytes."""
-    begins = Left("run__output_json", conversation.ESCAPED * conversation.SUMMARY_CHARACTERS + 1)
-    wanted = ("status", "stop_reason", "model", "queued_at")
-    return (
-        tree.select_related("run")
-        .only("parent", "added", *(f"run__{name}" for name in wanted))
-        .annotate(output_begins=begins)
-    )
+    wanted = ("status", "stop_reason", "model", "excerpt", "queued_at")
+    return tree.select_related("run").only("parent", "added", *(f"run__{name}" for name in wanted))
 
 
 class RunReplies(APIView):

@@ -39,17 +39,14 @@ def reply_to_run(
     """
 
     def make() -> tuple[Run, uuid.UUID]:
-        run = queue_run(
-            account=account, prepared=prepared, parent=parent, root_id=parent.root_id or parent.pk, **_texts(turns, 2)
-        )
+        run = queue_run(account=account, prepared=prepared, parent=parent, root_id=parent.root_id or parent.pk)
         _remember_results(account, parent.version.prompt, answer, said)
         return run, run.pk
 
     answer = _answer_of(parent.run)
     said = _user_turn(content)
-    turns = [*json.loads(parent.turns), answer, said]
     prepared = _continued(parent, [answer, said], model)
-    _refuse_too_much(turns)
+    _refuse_too_much(prepared.turns)
     _refuse_unsendable(prepared.body)
     return idempotency.once(
         account_id=account.pk,
@@ -59,14 +56,6 @@ def reply_to_run(
         make=make,
         find=lambda pk: Run.objects.get(pk=pk),
     )
-
-
-def _texts(turns: Sequence[Mapping[str, Any]], added: int) -> dict[str, str]:
-    """What a VersionRun keeps of the turns it sent, the last `added` of which are new."""
-    return {
-        "turns": json.dumps(turns, separators=(",", ":")),
-        "added": json.dumps([conversation.summary(turn) for turn in turns[len(turns) - added :]]),
-    }
 
 
 def _answer_of(run: Run) -> dict[str, Any]:
@@ -101,7 +90,8 @@ def _user_turn(content: object) -> dict[str, Any]:
     try:
         [turn] = specs.parse_turns([{"role": "user", "content": content}])
     except DomainError as error:
-        error.field = _under_content(error.field or "", 0)
+        # A content that is no text and no list is told at the list of messages.
+        error.field = _under_content(error.field or "", 0) if "." in (error.field or "") else "content"
         raise
     blocks = turn["content"] if isinstance(turn["content"], list) else [{"type": "text", "text": turn["content"]}]
     for index, block in enumerate(blocks):
@@ -113,7 +103,7 @@ def _user_turn(content: object) -> dict[str, Any]:
 
 def _continued(parent: VersionRun, added: Sequence[Mapping[str, Any]], model: str | None) -> PreparedRun:
     """What the parent sent, to the byte, and the new turns: the version is not read back and filled again."""
-    sent = json.loads(parent.run.request)
+    sent, turns = json.loads(parent.run.request), json.loads(parent.turns)
     body = {**sent, "messages": [*sent["messages"], *added]}
     if model:
         body["model"] = model
@@ -121,8 +111,11 @@ def _continued(parent: VersionRun, added: Sequence[Mapping[str, Any]], model: st
         version=parent.version,
         body=body,
         api_version=parent.run.api_version,
+        provider="" if model else parent.run.provider,
         values=json.loads(parent.variables),
         parameters=json.loads(parent.parameters),
+        turns=[*turns, *added],
+        sent_before=len(turns),
     )
 
 

@@ -11,7 +11,7 @@ from core import idempotency
 from inference_client import catalogue
 from inference_client.models import Run, RunKind
 from inference_client.services import create_run
-from playground import freezing, overrides, wire
+from playground import conversation, freezing, overrides, wire
 from playground.models import Version, VersionRun
 
 
@@ -19,7 +19,8 @@ from playground.models import Version, VersionRun
 class PreparedRun:
     """A request that may be queued, once or some times over. `values` are those that filled it.
 
-    `provider` "": whoever offers the model to the person who runs it, our own first.
+    `provider` "": whoever offers the model to the person who runs it, our own first. `turns`: those after the version's
+    own messages, of which the run that is continued has sent the first `sent_before`.
     """
 
     version: Version
@@ -28,6 +29,8 @@ class PreparedRun:
     values: Mapping[str, str]
     parameters: Mapping[str, Any]
     provider: str = ""
+    turns: Sequence[Mapping[str, Any]] = ()
+    sent_before: int = 0
 
 
 def prepare_run(
@@ -57,6 +60,7 @@ def prepare_run(
         values=filled,
         parameters=dict(parameters or {}),
         provider=provider or "",
+        turns=turns,
     )
 
 
@@ -87,6 +91,8 @@ def queue_run(
         version=prepared.version,
         variables=json.dumps(prepared.values),
         parameters=json.dumps(prepared.parameters),
+        turns=json.dumps(list(prepared.turns), separators=(",", ":")),
+        added=json.dumps([conversation.summary(turn) for turn in prepared.turns[prepared.sent_before :]]),
         **place,
     )
     return run
