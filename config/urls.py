@@ -32,6 +32,7 @@ urlpatterns = [
     path("api/docs/", operations.api_docs, name="api-docs"),
     path("accounts/", include("allauth.account.urls")),
     path("", include("accounts.page_urls")),
+    path("", include("inference_client.page_urls")),
     path("", include("playground.page_urls")),
     path("", include("chat.page_urls")),
     path("", include("sharing.page_urls")),

@@ -9,6 +9,7 @@ from typing import Any
 from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -92,6 +93,29 @@ class RunCancel(APIView):
         """Stop a run. A queued one ends at once, a running one within a second, with its text kept."""
         run = services.request_cancel(run=_run_of(request, run_id))
         return Response(RunStateSerializer(run).data, status=202)
+
+
+class RunsCancelSerializer(serializers.Serializer[Any]):
+    ids = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=100)
+
+
+class RunsCancelledSerializer(serializers.Serializer[Any]):
+    results = RunStateSerializer(many=True)
+
+
+class RunsCancel(APIView):
+    @extend_schema(
+        operation_id="runs_cancel_many", request=RunsCancelSerializer, responses={202: RunsCancelledSerializer}
+    )
+    def post(self, request: Request) -> Response:
+        """Stop up to 100 of my runs, each as `runs/{id}/cancel` does. What is none of mine is not in the answer."""
+        asked = RunsCancelSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        mine = Run.objects.visible_to(request.user).lightly().filter(pk__in=asked.validated_data["ids"])
+        # From the end: a queued run is not to start just because one before it was stopped.
+        found = [run for run in mine.order_by("-pk") if guard().ask(run.pk, run.account_id)]
+        stopped = [services.request_cancel(run=run) for run in found]
+        return Response(RunsCancelledSerializer({"results": stopped}).data, status=202)
 
 
 class AnyAccept(BaseContentNegotiation):

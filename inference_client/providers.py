@@ -52,7 +52,11 @@ class Target:
 def targets_of(person: User) -> list[Target]:
     """The providers that this person's runs can be sent to; our own, the default, first."""
     found = [self_hosted()] if offers_self_hosted() else []
-    anthropic = _anthropic_of(person)
+    try:
+        anthropic = _anthropic_of(person)
+    except ProviderKeyMissing:
+        # Their page of providers says so, and each run that would need it.
+        anthropic = None
     return [*found, anthropic] if anthropic is not None else found
 
 
