@@ -13,5 +13,6 @@ export {
   ViewPlugin,
   WidgetType,
 } from "@codemirror/view";
-export { defaultKeymap, history, historyKeymap, redo, undo } from "@codemirror/commands";
+export { autocompletion, pickedCompletion, startCompletion } from "@codemirror/autocomplete";
+export { defaultKeymap, history, historyKeymap, isolateHistory, redo, undo } from "@codemirror/commands";
 export { highlightSelectionMatches, openSearchPanel, search, searchKeymap } from "@codemirror/search";

@@ -11,7 +11,7 @@
  */
 
 export const NUMBERS = /** @type {const} */ (["max_tokens", "temperature", "top_p", "top_k"]);
-const FORM_FIELDS = new Set(["model", ...NUMBERS, "stop_sequences", "system", "messages", "tools", "output_schema"]);
+const FORM_FIELDS = new Set(["model", ...NUMBERS, "stop_sequences", "system", "messages", "tools", "output_schema", "variables"]);
 
 /**
  * @param {string} model

@@ -7,8 +7,7 @@ import { sizeWords } from "./large/sizes.js";
 import { home } from "./large/text_home.js";
 import { may } from "./sharing/permissions.js";
 import { promptTexts } from "./spec.js";
-import { names } from "./template.js";
-import { VariablesPanel } from "./variables_panel.js";
+import { VariableDesk } from "./variable_desk.js";
 
 /** @typedef {import("./spec.js").Spec} Spec */
 
@@ -22,9 +21,8 @@ export class SpecForm {
     this.onChange = onChange;
     this.parameters = new Parameters(one("[data-parameters]", root, HTMLDetailsElement), onChange);
     this.blocks = new Blocks(one("[data-blocks]", root, HTMLElement), onChange);
-    this.variables = new VariablesPanel(one("[data-variables]", root, HTMLElement), onChange);
+    this.variables = new VariableDesk(one("[data-variables]", root, HTMLElement), this.blocks, onChange);
     one("[data-add-message]", root).addEventListener("click", () => this.blocks.add());
-    this.marked = "";
   }
 
   /**
@@ -32,8 +30,7 @@ export class SpecForm {
    * @param {Record<string, string>} values
    */
   load(spec, values) {
-    this.marked = "";
-    this.variables.load(values, spec.variables ?? []);
+    this.variables.load(values, spec.variables);
     this.parameters.load(spec);
     this.blocks.load(spec);
     this.#lock();
@@ -51,7 +48,8 @@ export class SpecForm {
 
   /** @returns {Spec} */
   read() {
-    return { ...this.parameters.read(), ...this.blocks.read() };
+    const { cards } = this.variables;
+    return { ...this.parameters.read(), ...this.blocks.read(), ...(cards && { variables: cards }) };
   }
 
   /** Brings everything that is derived from the text up to date. @returns {Spec} */
@@ -59,18 +57,10 @@ export class SpecForm {
     const spec = this.read();
     const texts = promptTexts(spec);
     const elsewhere = textsOf(spec).filter((text) => isReference(text) || isUnsent(text));
-    this.variables.show([...new Set([...names(...texts), ...elsewhere.flatMap((text) => home.variablesOf(text))])]);
+    this.variables.refresh(spec);
     this.parameters.paint(spec);
-    this.#markUnset();
     this.#paintSize(texts, elsewhere);
     return spec;
-  }
-
-  #markUnset() {
-    const unset = this.variables.unset;
-    const marked = [...unset].join("\0") + this.blocks.all.length;
-    if (marked !== this.marked) this.blocks.markUnset(unset);
-    this.marked = marked;
   }
 
   /** @param {string[]} texts @param {unknown[]} elsewhere */
@@ -114,20 +104,33 @@ export class SpecForm {
     return this.blocks.all.every((block) => block.editor.isEmpty) && this.blocks.messages.length === 1;
   }
 
+  /** What the open prompt declares of its variables, as a version has it; undefined for nothing. */
+  get cards() {
+    return this.variables.cards;
+  }
+
+  /** The values that are given, of the variables in use. @returns {Record<string, string>} */
   get values() {
-    return this.variables.read();
+    return this.variables.panel.read();
   }
 
-  get hasValues() {
-    return Object.keys(this.values).length > 0;
+  /** The variables in use, in order of appearance. */
+  get variableNames() {
+    return this.variables.panel.names;
   }
 
+  /** Variables in use that have neither a value nor a default. */
   get unset() {
-    return this.variables.unset;
+    return this.variables.panel.unset;
+  }
+
+  /** Values that cannot be sent, with the reason. */
+  get variableProblems() {
+    return this.variables.panel.problems;
   }
 
   focusUnset() {
-    this.variables.focusUnset();
+    this.variables.panel.focusUnset();
   }
 
   /**

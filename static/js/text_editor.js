@@ -2,10 +2,12 @@
 import {
   defaultKeymap,
   EditorState,
+  Compartment,
   EditorView,
   highlightSpecialChars,
   history,
   historyKeymap,
+  isolateHistory,
   keymap,
   placeholder as placeholderText,
   search,
@@ -31,6 +33,7 @@ export class TextEditor {
   constructor(parent, { label, placeholder = "", readOnly = false, onChange = () => {}, extensions = [] }) {
     this.parent = parent;
     this.options = { label, placeholder: readOnly ? "" : placeholder, readOnly, onChange, extensions };
+    this.hint = new Compartment();
     this.original = "";
     this.replaced = false;
     this.lines = lineEndsOf("");
@@ -55,7 +58,7 @@ export class TextEditor {
         search({ top: true }),
         keymap.of([...historyKeymap, ...searchKeymap, ...ours]),
         hasHugeLine(text) ? [] : EditorView.lineWrapping,
-        placeholder ? placeholderText(placeholder) : [],
+        this.hint.of(placeholder ? placeholderText(placeholder) : []),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) onChange();
         }),
@@ -78,6 +81,27 @@ export class TextEditor {
     this.load(text);
     this.replaced = true;
     this.options.onChange();
+  }
+
+  /**
+   * Changes places of the text, as one step of its undo.
+   * @param {{from: number, to: number, insert: string}[]} edits positions in `shown`, before any of the edits
+   */
+  edit(edits) {
+    this.view.dispatch({ changes: edits, annotations: isolateHistory.of("full"), userEvent: "input.replace" });
+  }
+
+  /** @param {string} words */
+  set placeholder(words) {
+    if (words === this.options.placeholder) return;
+    this.options.placeholder = words;
+    this.view.dispatch({ effects: this.hint.reconfigure(words ? placeholderText(words) : []) });
+  }
+
+  /** The text with "\n" at each end of a line: what positions in the editor count. @returns {string} */
+  get shown() {
+    const { doc } = this.view.state;
+    return doc.sliceString(0, doc.length, "\n");
   }
 
   /** The text, byte for byte. @returns {string} */

@@ -9,11 +9,13 @@ import { home } from "./large/text_home.js";
 import { NoDrafts } from "./no_drafts.js";
 import { Output } from "./output.js";
 import { showPane } from "./panes.js";
+import { PastValuesMenu } from "./past_values.js";
 import { queuedRun } from "./run_stream.js";
 import { SaveForm } from "./save_form.js";
 import { newSpec, sameSpec } from "./spec.js";
 import { SpecForm } from "./spec_form.js";
 import { clearToasts, toast, toastError } from "./toast.js";
+import { ValueKeeper } from "./value_keeper.js";
 
 /** @typedef {import("./spec.js").Spec} Spec */
 /** @typedef {import("./large/text_slot.js").Watch} Watch */
@@ -37,6 +39,10 @@ export class Workbench {
     this.busy = false;
     this.form = new SpecForm(root, afterQuiet(() => this.#changed(), QUIET_MS));
     const place = { branch: page.branch ?? "", number: page.version?.number ?? 0 };
+    this.values = new ValueKeeper(this.promptId, { settle: () => this.#changed() });
+    this.pastValues = new PastValuesMenu(this.promptId, root, (values) => this.form.variables.fill(values));
+    /** Over once the values of the person are in their places. @type {Promise<void>} */
+    this.filled = Promise.resolve();
     this.drafts = page.canChange ? this.#keeper(place) : new NoDrafts();
     this.desk = new HistoryDesk(one("[data-history]", root, HTMLElement), pane, page.canChange);
     this.output = new Output(one("[data-output]", root, HTMLElement), () => this.#paintRun());
@@ -68,11 +74,17 @@ export class Workbench {
     if (draft) this.#loadDraft(draft);
     this.#changed();
     void this.drafts.meet();
+    this.filled = this.#fillIn();
     const models = this.form.fetchModels();
     const asked = new URLSearchParams(location.search);
     const run = asked.get("run");
     if (run) await this.#openRun(run);
     await Promise.all([models, this.desk.open(asked.get("branch") ?? "")]);
+    this.#changed();
+  }
+
+  async #fillIn() {
+    this.form.variables.panel.fillUnset(await this.values.meet());
     this.#changed();
   }
 
@@ -86,12 +98,13 @@ export class Workbench {
     const spec = this.form.refresh();
     this.isDirty = !sameSpec(spec, this.saved) && !(this.saved === null && this.form.isUntouched);
     this.#paintSaved();
-    this.drafts.note(this.isDirty || this.form.hasValues);
+    this.drafts.note(this.isDirty);
+    this.values.note(this.form.variableNames, this.form.values);
   }
 
   #draft() {
     const spec = this.isDirty ? this.form.read() : null;
-    return { base: this.version?.number ?? 0, spec, values: this.form.values, files: spec ? home.filesOf(spec) : {} };
+    return { base: this.version?.number ?? 0, spec, values: {}, files: spec ? home.filesOf(spec) : {} };
   }
 
   /** @param {import("./drafts.js").Draft} draft */
@@ -172,20 +185,30 @@ export class Workbench {
   /** Runs the version; what is not saved is saved first, and that is said. */
   async run() {
     if (this.busy || this.output.isRunning) return;
-    clearToasts();
-    this.form.refresh();
-    if (this.form.unset.size > 0) {
-      toast(`Give a value to ${[...this.form.unset].join(", ")} first, or send it as empty text.`, { tone: "warn" });
-      showPane(this.root, "editor");
-      this.form.focusUnset();
-      return;
-    }
     this.busy = true;
-    await this.#runNow().catch((error) => {
-      if (!this.#placeError(error)) toastError(error);
-    });
+    clearToasts();
+    await this.filled;
+    if (this.#hasValues()) {
+      await this.#runNow().catch((error) => {
+        if (!this.#placeError(error)) toastError(error);
+      });
+    }
     this.busy = false;
     this.#paintRun();
+  }
+
+  /* Whether each variable has a value that can be sent; if not, says which has none and goes there. */
+  #hasValues() {
+    this.form.refresh();
+    const { unset } = this.form;
+    const [problem] = this.form.variableProblems;
+    if (unset.size === 0 && !problem) return true;
+    if (unset.size > 0) toast(`Give a value to ${[...unset].join(", ")} first, or send it as empty text.`, { tone: "warn" });
+    else toast(`The value of ${problem.name} cannot be sent. ${problem.words}`, { tone: "warn" });
+    showPane(this.root, "editor");
+    if (unset.size > 0) this.form.focusUnset();
+    else this.form.variables.panel.focus(problem.name);
+    return false;
   }
 
   async #runNow() {

@@ -85,6 +85,11 @@ export class TextSlot {
     return this.editor.read();
   }
 
+  /** What stands here instead of a text in the page: its name, or {unsent} for a file on its way; null for a text. */
+  get held() {
+    return this.sending ? { unsent: this.unsent, of: null } : this.reference;
+  }
+
   get edited() {
     return this.reference !== null || this.editor.edited;
   }
