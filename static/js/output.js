@@ -1,18 +1,29 @@
 /* The output pane: the answer as it arrives, what to know about it, its facts. */
 import { sendPage } from "./addresses.js";
 import { call } from "./api.js";
+import { Answer } from "./answer.js";
+import { AnswerBlocks } from "./answer_blocks.js";
+import { copyFrom } from "./copy.js";
 import { el, icon, one } from "./dom.js";
+import { keepChoice, keptChoice } from "./kept_choice.js";
 import { showNotice } from "./model_notices.js";
-import { OPEN, RunStream, runState } from "./run_stream.js";
-import { factsOf, problemOf, stateWord } from "./run_words.js";
-import { Tail } from "./tail.js";
+import { runsBefore } from "./queue_place.js";
+import { fetchRun, OPEN, RunStream } from "./run_stream.js";
+import { factsOf, problemOf, stateWord, waitingWords } from "./run_words.js";
+import { may } from "./sharing/permissions.js";
+import { StructuredView } from "./structured.js";
+import { bindTabs } from "./tabs.js";
 import { toastError } from "./toast.js";
 import { Wire } from "./wire.js";
 
 /** @typedef {import("./run_stream.js").RunState} RunState */
 
 const TICK_MS = 100;
+/** After so long, and again every so often, a queued run is asked for its place. */
+const PLACE_MS = 2500;
 const ICONS = { bad: "circle-alert", warn: "triangle-alert", plain: "square" };
+const VIEW = "output-view";
+const KEPT = new Set(["markdown", "raw", "json", "wire"]);
 
 export class Output {
   /**
@@ -22,41 +33,109 @@ export class Output {
   constructor(root, onState) {
     this.root = root;
     this.onState = onState;
-    this.text = one("[data-output-text]", root, HTMLElement);
-    this.tail = new Tail(one("[data-output-scroll]", root, HTMLElement), this.text);
+    /** Called with the run when another one is shown, its state changes, or its blocks are there. @type {(run: RunState | null) => void} */
+    this.onRun = () => {};
+    /** Called when somebody wants a longer answer. @type {() => void} */
+    this.onRaise = () => {};
+    const box = one("[data-output-scroll]", root, HTMLElement);
+    const markdown = one("[data-output-markdown]", root, HTMLElement);
+    this.answer = new Answer(box, markdown, one("[data-output-text]", root, HTMLElement));
+    this.blocks = new AnswerBlocks(one("[data-blocks-before]", root, HTMLElement), markdown, one("[data-blocks-after]", root, HTMLElement));
+    this.structured = new StructuredView(one("[data-json]", root, HTMLElement));
     this.wire = new Wire(root);
     this.stopButton = one("[data-stop]", root, HTMLButtonElement);
-    this.stopButton.addEventListener("click", () => void this.stop());
     /** @type {RunState | null} */
     this.run = null;
     /** @type {RunStream | null} */
     this.stream = null;
     this.since = 0;
+    /** @type {Awaited<ReturnType<typeof runsBefore>>} */
+    this.before = null;
+    this.askedAt = 0;
+    this.view = "markdown";
+    this.isOwnChoice = false;
+    this.#bind();
     setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  #bind() {
+    this.stopButton.addEventListener("click", () => void this.stop());
+    one("[data-problem-action]", this.root, HTMLElement).addEventListener("click", () => this.onRaise());
+    const copy = one("[data-copy-answer]", this.root, HTMLElement);
+    copy.addEventListener("click", () => void copyFrom(copy, this.run?.text ?? ""));
+    this.root.addEventListener("click", (event) => {
+      const button = /** @type {Element} */ (event.target).closest("[data-copy-code]");
+      const code = button?.closest(".md-code")?.querySelector("code");
+      if (button instanceof HTMLElement && code) void copyFrom(button, code.textContent ?? "");
+    });
+    const list = one("[data-tabs]", this.root, HTMLElement);
+    /** @type {(tab: HTMLElement) => void} */
+    this.choose = bindTabs(list, (tab) => this.#onTab(tab.dataset.view ?? ""));
+    const kept = list.querySelector(`[data-view="${keptChoice(VIEW, "markdown")}"]`);
+    this.#turnTo(kept instanceof HTMLElement && !kept.hidden ? `#${kept.id}` : "#tab-text");
+  }
+
+  /** @param {string} view */
+  #onTab(view) {
+    this.view = view;
+    if (view === "markdown" || view === "raw") {
+      this.root.dataset.view = view;
+      this.answer.show(view);
+    }
+    if (this.isOwnChoice && KEPT.has(view)) keepChoice(VIEW, view);
+    this.#paintText();
+    void this.wire.look();
+  }
+
+  /* Another tab, without anybody's having asked for it. */
+  #turnTo(/** @type {string} */ id) {
+    this.isOwnChoice = false;
+    this.choose(one(id, this.root, HTMLElement));
+    this.isOwnChoice = true;
+  }
+
+  /** How a call of a tool is drawn. @param {(block: import("./run_stream.js").Block) => HTMLElement} draw */
+  set drawTool(draw) {
+    this.blocks.drawTool = draw;
   }
 
   get isRunning() {
     return this.run !== null && OPEN.has(this.run.status);
   }
 
-  /** Follows a run that is queued or running, from its first token. @param {RunState} run */
-  follow(run) {
+  /** @param {RunState} run */
+  #begin(run) {
     this.stream?.close();
     this.run = run;
     this.since = performance.now();
-    this.tail.replace("");
-    this.stream = new RunStream(run, {
-      onText: (fresh) => {
-        this.tail.append(fresh);
+    this.askedAt = 0;
+    this.before = null;
+    this.answer.replace(run.text);
+  }
+
+  /** Follows a run that is queued or running, from its first token. @param {RunState} run */
+  follow(run) {
+    this.#begin({ ...run, text: "" });
+    const followed = /** @type {RunState} */ (this.run);
+    // What an earlier run still tells is not for here.
+    const mine = (/** @type {() => void} */ action) => () => {
+      if (this.run === followed) action();
+    };
+    this.stream = new RunStream(followed, {
+      onText: (fresh) => mine(() => this.#grow(fresh))(),
+      onReplace: mine(() => {
+        this.answer.replace(followed.text);
         this.#paintText();
-      },
-      onReplace: () => {
-        this.tail.replace(run.text);
-        this.#paintText();
-      },
-      onState: () => this.#paint(),
+      }),
+      onState: mine(() => this.#paint()),
     });
     this.#paint();
+  }
+
+  /** @param {string} fresh */
+  #grow(fresh) {
+    this.answer.append(fresh);
+    this.#paintText();
   }
 
   /**
@@ -65,13 +144,12 @@ export class Output {
    * @param {number} [version] the number of the version it sent
    */
   async open(id, version) {
-    const run = { ...runState(await call(`runs/${encodeURIComponent(id)}`)), version };
+    const run = { ...(await fetchRun(id)), version };
     if (OPEN.has(run.status)) {
-      this.follow({ ...run, text: "" });
+      this.follow(run);
       return;
     }
-    this.run = run;
-    this.tail.replace(run.text);
+    this.#begin(run);
     this.#paint();
   }
 
@@ -93,31 +171,52 @@ export class Output {
     send.hidden = this.run === null || this.isRunning;
     if (this.run) send.href = sendPage("run", this.run.id);
     one("[data-output-idle]", this.root, HTMLElement).hidden = this.run !== null;
+    if (this.run && !this.isRunning) this.answer.finish();
+    this.#paintStructured();
     this.#paintText();
     this.#paintProblem();
     this.#paintFacts();
     showNotice(one("[data-output-notice]", this.root, HTMLElement), this.run?.model ?? "");
     this.wire.show(this.run);
     this.onState();
+    this.onRun(this.run);
   }
 
   #paintText() {
-    const empty = !this.run?.text;
-    this.text.hidden = empty;
-    one("[data-output-waiting]", this.root, HTMLElement).hidden = !(empty && this.isRunning);
+    const isEmpty = !this.run?.text;
+    const isMarkdown = this.view === "markdown";
+    this.blocks.show(this.isRunning ? null : (this.run?.content ?? null));
+    this.answer.raw.hidden = isEmpty || isMarkdown;
+    this.answer.markdown.element.hidden = isEmpty || !isMarkdown || this.blocks.isApart;
+    one("[data-copy-answer]", this.root, HTMLElement).hidden = isEmpty;
+    one("[data-output-waiting]", this.root, HTMLElement).hidden = !(isEmpty && this.isRunning);
+  }
+
+  /* The verdict on a structured answer is what one wants to see of it, unless another way of looking was chosen. */
+  #paintStructured() {
+    const tab = one("#tab-json", this.root, HTMLElement);
+    const isThere = this.run !== null && !this.isRunning && this.structured.show(this.run);
+    const appears = isThere && tab.hidden;
+    tab.hidden = !isThere;
+    if (!isThere && this.view === "json") this.#turnTo("#tab-text");
+    else if (appears && this.run?.structured && this.view === "markdown") this.#turnTo("#tab-json");
   }
 
   /* Before the first token: say that it works, and for how long it has. */
   #tick() {
-    if (!this.run || !this.isRunning) return;
-    const seconds = ((performance.now() - this.since) / 1000).toFixed(1);
-    const word = stateWord(this.run.status);
-    if (!this.run.text) {
-      const what = this.run.status === "queued" ? "Waiting for its turn" : "Waiting for the first token";
-      one("[data-output-waiting]", this.root).textContent = `${what}, ${seconds} s`;
+    if (!this.run || !this.isRunning || this.run.text) return;
+    const waited = performance.now() - this.since;
+    one("[data-output-waiting]", this.root).textContent = waitingWords(this.run, waited / 1000, this.before);
+    if (this.run.status === "queued" && waited - this.askedAt > PLACE_MS) {
+      this.askedAt = waited;
+      void this.#askPlace(this.run.id);
     }
-    const state = one("[data-run-state]", this.root);
-    if (state.textContent !== word) state.textContent = word;
+  }
+
+  /** @param {string} id */
+  async #askPlace(id) {
+    const before = await runsBefore(id);
+    if (this.run?.id === id) this.before = before;
   }
 
   #paintProblem() {
@@ -132,6 +231,7 @@ export class Output {
     one("[data-problem-title]", box).textContent = problem.title;
     one("[data-problem-message]", box).textContent = problem.message;
     one("[data-problem-next]", box).textContent = problem.next;
+    one("[data-problem-action]", box, HTMLElement).hidden = !(problem.action && may("change"));
   }
 
   #paintFacts() {

@@ -7,7 +7,12 @@ import { RunText } from "./run_text.js";
  *   id: string, status: string, text: string, model: string, stopReason: string, version?: number,
  *   error: {code: string, message: string} | null,
  *   usage: {input_tokens: number | null, output_tokens: number | null}, ttft_ms: number | null, tokens_per_s: number | null,
- * }} RunState
+ *   stopSequence: string, structured: Structured | null, response: Record<string, any> | null, content: Block[] | null,
+ * }} RunState `response`: as it came over the wire, null before the end. `content`: its blocks, null if text is all there is.
+ *
+ * A content block of the Messages API.
+ * @typedef {{type: string, [name: string]: any}} Block
+ * @typedef {{valid: boolean | null, errors: {path: string, message: string}[], place: {line: number, column: number} | null}} Structured
  */
 
 export const OPEN = new Set(["queued", "running"]);
@@ -19,8 +24,7 @@ export const OPEN = new Set(["queued", "running"]);
  * @returns {RunState}
  */
 export function queuedRun(id, model = "", version = undefined) {
-  const usage = { input_tokens: null, output_tokens: null };
-  return { id, status: "queued", text: "", model, version, stopReason: "", error: null, usage, ttft_ms: null, tokens_per_s: null };
+  return { ...runState({ id, status: "queued", model }), version };
 }
 
 /**
@@ -30,6 +34,7 @@ export function queuedRun(id, model = "", version = undefined) {
  */
 export function runState(run) {
   const timings = run.timings ?? run;
+  const response = run.wire_response ?? null;
   return {
     id: run.id,
     status: run.status,
@@ -40,7 +45,27 @@ export function runState(run) {
     usage: run.usage ?? { input_tokens: null, output_tokens: null },
     ttft_ms: timings.ttft_ms ?? null,
     tokens_per_s: timings.tokens_per_s ?? null,
+    stopSequence: response?.stop_sequence ?? "",
+    structured: run.structured ?? null,
+    response,
+    content: blocksOf(response),
   };
+}
+
+/** @param {Record<string, any> | null} response @returns {Block[] | null} */
+function blocksOf(response) {
+  const blocks = response?.content;
+  if (!Array.isArray(blocks) || (blocks.length < 2 && blocks.every(({ type }) => type === "text"))) return null;
+  return blocks;
+}
+
+/**
+ * A run as it is now, without the request that it sent.
+ * @param {string} id
+ * @returns {Promise<RunState>} rejects with the server's reason
+ */
+export async function fetchRun(id) {
+  return runState(await call(`runs/${encodeURIComponent(id)}?leave_out=request`));
 }
 
 export class RunStream {
@@ -95,6 +120,17 @@ export class RunStream {
     this.close();
     Object.assign(this.run, runState({ ...data, id: this.run.id, model: this.run.model, output: this.run.text }));
     this.reader.onState();
+    void this.#complete();
+  }
+
+  /* What the stream does not carry: blocks besides text, the verdict on a structured answer. */
+  async #complete() {
+    const run = await fetchRun(this.run.id).catch(() => null);
+    if (!run) return;
+    const isLonger = run.text !== this.run.text;
+    Object.assign(this.run, run);
+    if (isLonger) this.#replace(run.text);
+    this.reader.onState();
   }
 
   /* Access to the prompt was taken back: coming back would only be refused again. */
@@ -107,15 +143,15 @@ export class RunStream {
 
   /* A piece went missing: what the server has is the truth, and later pieces continue it. */
   async #catchUp() {
-    const run = await call(`runs/${this.run.id}`).catch(() => null);
-    if (run && this.isOpen && (run.output ?? "").length > this.run.text.length) this.#replace(run.output);
+    const run = await fetchRun(this.run.id).catch(() => null);
+    if (run && this.isOpen && run.text.length > this.run.text.length) this.#replace(run.text);
   }
 
   /* While the browser reconnects there is nothing to do; when it gave up, the run itself says how it went. */
   async #onError() {
     if (this.source.readyState !== EventSource.CLOSED) return;
     try {
-      const run = runState(await call(`runs/${this.run.id}`));
+      const run = await fetchRun(this.run.id);
       Object.assign(this.run, run);
       this.#replace(run.text);
       this.reader.onState();

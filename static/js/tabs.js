@@ -1,8 +1,10 @@
 /* <div role="tablist"> of buttons with aria-controls: a click or the arrow keys choose one. */
 
 /**
+ * Tabs may share a panel, and one that is hidden is passed over.
  * @param {HTMLElement} list
  * @param {(tab: HTMLElement) => void} [onChoose]
+ * @returns {(tab: HTMLElement) => void} chooses one
  */
 export function bindTabs(list, onChoose = () => {}) {
   const tabs = /** @type {HTMLElement[]} */ ([...list.querySelectorAll("[role=tab]")]);
@@ -29,9 +31,11 @@ export function bindTabs(list, onChoose = () => {}) {
   list.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
-    const here = tabs.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
-    const next = tabs[(here + step + tabs.length) % tabs.length];
+    const shown = tabs.filter((tab) => !tab.hidden);
+    const here = shown.findIndex((tab) => tab.getAttribute("aria-selected") === "true");
+    const next = shown[(here + step + shown.length) % shown.length];
     next.focus();
     choose(next);
   });
+  return choose;
 }

@@ -1,40 +1,35 @@
-/* The Wire tab: the exact request and response of a run, fetched when the tab is looked at. */
+/* The Wire tab: the exact request and response of a run and its facts, fetched when the tab is looked at. */
 import { call } from "./api.js";
-import { one } from "./dom.js";
+import { copyFrom } from "./copy.js";
+import { el, one } from "./dom.js";
 import { OPEN } from "./run_stream.js";
-import { bindTabs } from "./tabs.js";
+import { headWords, pretty, wireFacts } from "./wire_facts.js";
 
-/**
- * JSON as it went over the wire, indented for reading.
- * @param {unknown} value
- */
-function pretty(value) {
-  if (value === null || value === undefined) return "";
-  if (typeof value !== "string") return JSON.stringify(value, null, 2);
-  try {
-    return JSON.stringify(JSON.parse(value), null, 2);
-  } catch {
-    return value;
-  }
-}
+/** A request of 20 MB would stop the page; so much of it is shown, all of it is copied. */
+const MOST_SHOWN = 400_000;
 
 export class Wire {
-  /** @param {HTMLElement} root */
+  /** @param {HTMLElement} root the pane of the output */
   constructor(root) {
     this.root = one("[data-wire]", root, HTMLElement);
     /** @type {import("./run_stream.js").RunState | null} */
     this.run = null;
     this.shown = "";
-    bindTabs(one("[data-tabs]", root, HTMLElement), () => void this.#fetch());
+    /** @type {Record<string, string>} */
+    this.texts = {};
+    for (const button of /** @type {NodeListOf<HTMLElement>} */ (this.root.querySelectorAll("[data-copy-wire]"))) {
+      button.addEventListener("click", () => void copyFrom(button, this.texts[button.dataset.copyWire ?? ""] ?? ""));
+    }
   }
 
   /** @param {import("./run_stream.js").RunState | null} run */
   show(run) {
     this.run = run;
-    void this.#fetch();
+    void this.look();
   }
 
-  async #fetch() {
+  /** Asks for what is not there yet, if anybody is looking. */
+  async look() {
     if (!this.run || this.root.hidden) return;
     const wanted = `${this.run.id} ${this.run.status}`;
     if (wanted === this.shown) return;
@@ -57,10 +52,25 @@ export class Wire {
 
   /** @param {Record<string, any>} run */
   #paint(run) {
+    if (run.id !== this.run?.id) return;
     const waiting = OPEN.has(run.status) ? "The response is shown when the run is over." : "There was no response.";
-    one("[data-wire-request]", this.root).textContent = pretty(run.wire_request);
-    one("[data-wire-response]", this.root).textContent = pretty(run.wire_response) || waiting;
-    one("[data-wire-hash]", this.root).textContent = run.request_sha256 ? `SHA-256 of the canonical request: ${run.request_sha256}` : "";
+    const facts = wireFacts(run).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, el("bdi", {}, value))));
+    one("[data-wire-facts]", this.root).replaceChildren(...facts);
+    this.#text("head", headWords(run.wire_headers));
+    this.#text("request", pretty(run.wire_request));
+    this.#text("response", pretty(run.wire_response) || waiting);
     this.#note("");
+  }
+
+  /** @param {string} name @param {string} text */
+  #text(name, text) {
+    this.texts[name] = text;
+    const place = one(`[data-wire-${name}]`, this.root);
+    if (text.length <= MOST_SHOWN) {
+      place.textContent = text;
+      return;
+    }
+    const left = (text.length - MOST_SHOWN).toLocaleString();
+    place.replaceChildren(text.slice(0, MOST_SHOWN), el("span", { class: "faint" }, `\n… ${left} more characters; Copy takes all of them.`));
   }
 }

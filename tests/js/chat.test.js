@@ -5,8 +5,9 @@ import { dayOf, dayWords, shiftDay } from "../../static/js/chat/days.js";
 import { sends } from "../../static/js/chat/enter.js";
 import { folded } from "../../static/js/chat/folding.js";
 import { Inbox } from "../../static/js/chat/inbox.js";
-import { blocksOf, safeAddress, spansOf } from "../../static/js/chat/markdown.js";
+import { blocksOf, spansOf } from "../../static/js/chat/markdown.js";
 import { markOf, Messages } from "../../static/js/chat/messages.js";
+import { safeAddress } from "../../static/js/safe_address.js";
 
 const message = (/** @type {number} */ seq, more = {}) => ({
   id: `m${seq}`,

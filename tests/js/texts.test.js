@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { lineEndNote, lineEndsOf } from "../../static/js/line_ends.js";
 import { RunText } from "../../static/js/run_text.js";
-import { factsOf, problemOf } from "../../static/js/run_words.js";
 import { meant, shown } from "../../static/js/stops.js";
 
 test("line ends are found, and mixtures named", () => {
@@ -35,33 +34,4 @@ test("a missing piece is noticed, and a reset mends it", () => {
 
 test("stop sequences survive being shown and typed", () => {
   for (const sequence of ["\n\nHuman:", "\\n", "\t", "a\\b", "\r\n", "plain"]) assert.equal(meant(shown(sequence)), sequence);
-});
-
-const usage = { input_tokens: 12, output_tokens: 0 };
-const run = { id: "r", status: "succeeded", text: "", model: "m", stopReason: "end_turn", error: null, usage, ttft_ms: 214, tokens_per_s: 61.04 };
-
-test("an empty answer is said, with its stop reason", () => {
-  assert.deepEqual(problemOf(run), { tone: "warn", title: "The model answered with nothing", message: "Stop reason: end of turn.", next: "" });
-});
-
-test("a failed run keeps its text and says what to do", () => {
-  const failed = { ...run, status: "failed", text: "half", error: { code: "upstream_overloaded", message: "The model is overloaded." } };
-  const problem = problemOf(failed);
-  assert.equal(problem?.message, "The model is overloaded.");
-  assert.match(problem?.next ?? "", /^The text that had arrived is kept above\. Run it again/);
-});
-
-test("an answer that says it all needs no words", () => {
-  assert.equal(problemOf({ ...run, text: "yes" }), null);
-});
-
-test("facts that are not known are left out", () => {
-  assert.deepEqual(factsOf(run), [
-    ["First token", "214 ms"],
-    ["Speed", "61 tokens/s"],
-    ["In", "12"],
-    ["Out", "0"],
-    ["Stop", "end of turn"],
-    ["Model", "m"],
-  ]);
 });

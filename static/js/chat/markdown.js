@@ -3,27 +3,14 @@
  * read as HTML. A link goes to http, https or mailto; anything else stays the text that it is.
  */
 
+import { safeAddress } from "../safe_address.js";
+
 /** @typedef {{kind: "text", text: string} | {kind: "code", text: string} | {kind: "link", text: string, href: string, host: string}} Span */
 /** @typedef {{kind: "code", text: string} | {kind: "text", spans: Span[]} | {kind: "list", ordered: boolean, start: number, items: Span[][]}} Block */
 
 const INLINE = /`([^`\n]+)`|\[([^\]\n]{1,500})\]\(([^()\s]{1,2000})\)|(?<![\p{L}\p{N}])(?:https?:\/\/|mailto:)[^\s<>"`]+/gu;
 const ITEM = /^ {0,3}(?:[-*+]|(\d{1,9})[.)]) +(?=\S)/;
 const FENCE = /^ {0,3}```/;
-const SCHEMES = ["http:", "https:", "mailto:"];
-
-/**
- * @param {string} given
- * @returns {URL | null} null unless it is an absolute address of a scheme that only opens something
- */
-export function safeAddress(given) {
-  if (!/^(?:https?:\/\/|mailto:)/i.test(given)) return null;
-  try {
-    const url = new URL(given);
-    return SCHEMES.includes(url.protocol) ? url : null;
-  } catch {
-    return null;
-  }
-}
 
 /** What a sentence puts behind an address is not part of it. @param {string} address */
 function withoutTail(address) {
