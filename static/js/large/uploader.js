@@ -259,3 +259,16 @@ export async function sendImport(file, format, options) {
   const examined = await examine(file, options, { anyBytes: true });
   return deliver(file, examined, { announce: "imports", items: "imports", more: { format } }, options);
 }
+
+/**
+ * Sends a file of test cases to the store, and has its rows read.
+ * @param {Blob} file
+ * @param {string} promptId
+ * @param {Record<string, unknown>} more its name, its format and what its columns are
+ * @param {Options} options
+ * @returns {Promise<string>} the id of the test cases; their rows are being read
+ */
+export async function sendCases(file, promptId, more, options) {
+  const examined = await examine(file, options, { anyBytes: true });
+  return deliver(file, examined, { announce: `prompts/${promptId}/datasets`, items: "datasets", more }, options);
+}

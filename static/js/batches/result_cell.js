@@ -1,0 +1,45 @@
+/* A cell of the pass/fail grid: how the answer begins, and a mark for each check. Never colour alone. */
+import { el, icon } from "../dom.js";
+import { CELLS, VERDICTS } from "./batch_words.js";
+
+/** @typedef {import("./batch_words.js").Cell} Cell */
+/** @typedef {{label: string, name?: string}} Check */
+
+/** With more checks than this, those that passed are counted and the others are shown. */
+const MOST_MARKS = 3;
+
+/** @param {string} tone @param {string} name @param {string} label @param {string} word @param {string} [reason] */
+function mark(tone, name, label, word, reason = "") {
+  const title = `${label}: ${word}${reason ? `. ${reason}` : ""}`;
+  return el("span", { class: `mark is-${tone}`, title }, icon(name), el("span", { class: "truncate", dir: "auto" }, label), el("span", { class: "visually-hidden" }, word));
+}
+
+/** @param {Cell} cell @param {Check[]} checks @returns {HTMLElement[]} */
+export function marksOf({ checks: verdicts }, checks) {
+  const shown = verdicts.map(({ verdict, reason }, index) => ({ verdict, reason, label: checks[index]?.name || checks[index]?.label || `check ${index + 1}` }));
+  const one = (/** @type {(typeof shown)[number]} */ { verdict, reason, label }) => mark(VERDICTS[verdict].tone, VERDICTS[verdict].icon, label, VERDICTS[verdict].word, reason);
+  if (shown.length <= MOST_MARKS) return shown.map(one);
+  const passed = shown.filter(({ verdict }) => verdict === "pass").length;
+  const others = shown.filter(({ verdict }) => verdict !== "pass").map(one);
+  return passed > 0 ? [mark("good", "check", `${passed} of ${shown.length}`, "passed"), ...others] : others;
+}
+
+/**
+ * @param {HTMLElement} place
+ * @param {Cell | null | undefined} cell null: not sent yet; undefined: not here yet
+ * @param {Check[]} checks
+ */
+export function paintResult(place, cell, checks) {
+  if (!cell) {
+    place.replaceChildren(el("span", { class: "cell-word" }, cell === null ? "To go" : "…"));
+    place.dataset.tone = "none";
+    return;
+  }
+  const { word, icon: name, tone } = CELLS[cell.status];
+  place.dataset.tone = tone;
+  const state = el("span", { class: `mark is-${tone}` }, icon(name), word);
+  const text = cell.error && cell.excerpt === "" ? cell.error.message : cell.excerpt;
+  const isEmpty = text === "" && ["done", "passed", "failed"].includes(cell.status);
+  const excerpt = isEmpty ? el("span", { class: "cell-word" }, "empty answer") : el("span", { class: "cell-excerpt", dir: "auto" }, text);
+  place.replaceChildren(excerpt, el("span", { class: "marks" }, state, ...marksOf(cell, checks)));
+}
