@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from core.errors import NotFound
 from playground import access
-from playground.models import MAX_COLUMNS, MIN_COLUMNS, Comparison, Prompt, Version
+from playground.models import MAX_COLUMNS, Comparison, Prompt, Version
 from playground.version_pages import newest_named, offers
 
 #: How many earlier comparisons the page names.
@@ -25,16 +25,23 @@ NAMED = 10
 def columns(request: HttpRequest, prompt_id: uuid.UUID) -> HttpResponse:
     """Columns to be run: `?versions=3,production` names their versions. By default: the newest of main, its parent."""
     prompt = access.prompt_for(request.user, prompt_id, access.RUN)
-    asked = [name for name in request.GET.get("versions", "").split(",") if name.strip()][:MAX_COLUMNS]
-    found = {name: _version(prompt, name.strip()) for name in asked}
-    versions = [found[name] for name in asked if found[name] is not None] or _usual(prompt)
-    plain: list[dict[str, Any]] = [
-        {"version": each.number, "model": None, "parameters": {}} for each in versions if each
-    ]
-    # A version on its own is held against itself: with another model, say.
-    plain += [dict(plain[-1]) for _ in range(MIN_COLUMNS - len(plain)) if plain]
-    unknown = [name.strip() for name in asked if found[name] is None]
-    return _page(request, prompt, columns=plain, unknown=unknown)
+    names = [name.strip() for name in request.GET.get("versions", "").split(",") if name.strip()][:MAX_COLUMNS]
+    found = {name: _version(prompt, name) for name in names or [newest_named(prompt)]}
+    versions = [version for version in (found[name] for name in names or found) if version is not None]
+    return _page(
+        request,
+        prompt,
+        columns=[{"version": each.number, "model": None, "parameters": {}} for each in _with_another(versions)],
+        unknown=[name for name in names if found[name] is None],
+    )
+
+
+def _with_another(versions: list[Version]) -> list[Version]:
+    """A version on its own is held against its parent; the first one against itself, with another model, say."""
+    if len(versions) != 1:
+        return versions
+    (version,) = versions
+    return [version.parent or version, version]
 
 
 @login_required
@@ -84,10 +91,3 @@ def _version(prompt: Prompt, name: str) -> Version | None:
         return access.version_of(prompt, name)
     except NotFound:
         return None
-
-
-def _usual(prompt: Prompt) -> list[Version]:
-    newest = _version(prompt, newest_named(prompt))
-    if newest is None:
-        return []
-    return [newest.parent, newest] if newest.parent else [newest]

@@ -25,6 +25,15 @@ export function comparePage(promptId, from, to) {
 }
 
 /**
+ * Where columns are run side by side.
+ * @param {string} promptId
+ * @param {{comparison?: string, versions?: (number | string)[]}} [what] one that was run, or what to set up
+ */
+export function columnsPage(promptId, { comparison, versions } = {}) {
+  return `/prompts/${promptId}/columns/${comparison ? `${comparison}/` : ""}${query({ versions: versions?.join(",") })}`;
+}
+
+/**
  * @param {string} promptId
  * @param {number | string} ours
  * @param {number | string} theirs

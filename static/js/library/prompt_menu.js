@@ -1,4 +1,5 @@
 /* The menu of the open prompt: copy a version into a new prompt, export, where it is kept. */
+import { columnsPage } from "../addresses.js";
 import { call, create, newKey } from "../api.js";
 import { el, one } from "../dom.js";
 import { sayNext } from "../flash.js";
@@ -46,6 +47,8 @@ class PromptMenu {
     const row = rowOf(this.menu);
     if (action === "export") {
       location.assign(`/api/v1/prompts/${row.id}/export`);
+    } else if (action === "columns") {
+      location.assign(columnsPage(row.id, { versions: this.version() ? [this.version()] : [] }));
     } else if (action === "leave") {
       // Heard by what knows of sharing.
       this.menu.dispatchEvent(new CustomEvent("leave", { detail: row }));
