@@ -47,7 +47,7 @@ class ConversationNodeOutput(serializers.Serializer[Any]):
 
 class ConversationOutput(serializers.Serializer[Any]):
     run = serializers.UUIDField(help_text="The one asked for.")
-    root = serializers.UUIDField(help_text="The first run.")
+    root = serializers.UUIDField(help_text="The first run.")  # type: ignore[assignment]  # as above
     version = serializers.IntegerField(help_text="Number of the version that the conversation began with.")
     turns = serializers.ListField(
         child=serializers.JSONField(),
