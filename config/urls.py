@@ -34,6 +34,7 @@ urlpatterns = [
     path("", include("accounts.page_urls")),
     path("", include("inference_client.page_urls")),
     path("", include("playground.page_urls")),
+    path("", include("batches.page_urls")),
     path("", include("chat.page_urls")),
     path("", include("sharing.page_urls")),
 ]
