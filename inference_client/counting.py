@@ -11,6 +11,7 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
 from inference_client.failures import plain_sentence
+from inference_client.listing import key_headers
 from inference_client.providers import ProviderKeyMissing, Target, target_for
 
 CONNECT_S = 1.0
@@ -56,8 +57,7 @@ def _headers(account: User, target: Target, api_version: str) -> dict[str, str]:
     headers = {"anthropic-version": api_version}
     if target.is_ours:
         headers |= {"x-playground-account": str(account.pk), "x-playground-tier": account.tier}
-        return headers | ({"Authorization": f"Bearer {target.api_key}"} if target.api_key else {})
-    return headers | {"x-api-key": target.api_key}
+    return headers | (key_headers(target) if target.api_key else {})
 
 
 def _read(answer: httpx2.Response, target: Target) -> Counted:

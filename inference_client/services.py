@@ -17,6 +17,7 @@ from typing import Any
 
 import rfc8785
 from celery import signature
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
@@ -270,6 +271,8 @@ def _held(run: Run) -> Any:
 
 
 def _tell_end(run: Run) -> None:
+    if run.kind == RunKind.BATCH:
+        effects.enqueue(signature(settings.BATCH_RUN_ENDED), str(run.pk))
     effects.after_commit(events.publish_done, run)
     effects.after_commit(_measure_end, run)
 

@@ -85,8 +85,11 @@ def check(text: str, schema: Mapping[str, Any]) -> Structured:
         answer = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         return _not_json(text, error)
-    except (ValueError, RecursionError) as error:
-        return Structured(valid=False, errors=(Problem(path="", message=f"Not usable as JSON: {error}."),))
+    except RecursionError:
+        return Structured(valid=False, errors=(Problem(path="", message="Not usable as JSON: nested too deeply."),))
+    except ValueError as error:
+        message = f"Not usable as JSON: {_short(str(error), _LONGEST_MESSAGE)}."
+        return Structured(valid=False, errors=(Problem(path="", message=message),))
     try:
         return _held_against(answer, schema)
     except SchemaError as error:
@@ -102,11 +105,13 @@ def _held_against(answer: Any, schema: Mapping[str, Any]) -> Structured:
     kind.check_schema(schema)
     # A registry of its own: the library's default one fetches what it does not know.
     validator = kind(schema, registry=Registry())
-    found = list(itertools.islice(validator.iter_errors(answer), MOST_ERRORS))
-    problems = tuple(
-        Problem(path=pointer(error.absolute_path), message=_short(words(error), _LONGEST_MESSAGE)) for error in found
-    )
-    return Structured(valid=not problems, errors=problems)
+    # The same may be wrong by many ways through a schema. Looking for more of what is new has an end, too.
+    found: dict[Problem, None] = {}
+    for error in itertools.islice(validator.iter_errors(answer), MOST_ERRORS * 20):
+        found[Problem(path=pointer(error.absolute_path), message=_short(words(error), _LONGEST_MESSAGE))] = None
+        if len(found) == MOST_ERRORS:
+            break
+    return Structured(valid=not found, errors=tuple(found))
 
 
 def _refuse_constant(name: str) -> None:
