@@ -18,7 +18,7 @@ def row(page: Page, name: str) -> Locator:
 
 def open_card(page: Page, name: str) -> Locator:
     variable = row(page, name)
-    variable.get_by_role("button", name="Card").click()
+    variable.get_by_role("button", name="Card", exact=True).click()
     return variable
 
 
@@ -61,13 +61,13 @@ def test_names_are_completed_declared_renamed_and_undone(
 
     # One action for all texts; a taken or impossible name is refused with words.
     card = open_card(page, "größe")
-    card.get_by_label("Name").fill("topic")
+    card.get_by_role("textbox", name="Name").fill("topic")
     card.get_by_role("button", name="Rename").click()
     expect(card).to_contain_text("There is already a variable topic")
-    card.get_by_label("Name").fill("höhe in m")
+    card.get_by_role("textbox", name="Name").fill("höhe in m")
     card.get_by_role("button", name="Rename").click()
     expect(card).to_contain_text("without blanks")
-    card.get_by_label("Name").fill("höhe")
+    card.get_by_role("textbox", name="Name").fill("höhe")
     page.keyboard.press("Enter")
     expect(bench.system).to_have_text("Kurz. {{ höhe }}")
     expect(bench.text()).to_contain_text("Wie {{höhe}}? {{a.b}} {{höhe}} {{höhe}}")
