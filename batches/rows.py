@@ -105,5 +105,7 @@ def unpack(data: bytes) -> list[Row]:
 
 def search_text(row: Row) -> str:
     """What a search in rows looks through, in lower case."""
-    values = (value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in row.values.values())
+    values = (
+        value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for value in row.values.values()
+    )
     return "\n".join([*values, row.expected or ""]).casefold()

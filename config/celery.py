@@ -12,6 +12,7 @@ from redis import Redis, RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+import batches.schedule
 import chat.schedule
 import inference_client.schedule
 import playground.schedule
@@ -86,6 +87,7 @@ app.steps["consumer"].add(MirrorKeys)
 
 #: What happens by the clock. A missed turn does no harm: each task finds what it has to do in the database.
 app.conf.beat_schedule = {
+    **batches.schedule.BEAT_SCHEDULE,
     **chat.schedule.BEAT_SCHEDULE,
     **inference_client.schedule.BEAT_SCHEDULE,
     **playground.schedule.BEAT_SCHEDULE,

@@ -21,6 +21,7 @@ api = [
     path("", include("chat.api_urls")),
     path("", include("sharing.api_urls")),
     path("", include("review.api_urls")),
+    path("", include("batches.api_urls")),
 ]
 
 urlpatterns = [

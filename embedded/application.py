@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DRAIN_S = 4
 #: Twice what one account may hold (RUN_PLACES), so that another always finds a thread.
 WORKER_THREADS = 32
-UPKEEP_THREADS = 2
+UPKEEP_THREADS = 4
 
 
 def local_address(host: str, port: int) -> str:
@@ -46,7 +46,7 @@ def worker(*, web_address: str, environment: Mapping[str, str], after: tuple[str
     return Service(
         name="worker",
         title="Worker",
-        command=celery("celery", threads=WORKER_THREADS),
+        command=celery("worker", queues="celery", threads=WORKER_THREADS),
         environment=environment,
         probe=partial(worker_beats, f"{web_address}/readyz"),
         settles=True,  # after a quick restart the heartbeat of the last one is still there
@@ -59,11 +59,11 @@ def worker(*, web_address: str, environment: Mapping[str, str], after: tuple[str
 
 
 def upkeep(*, environment: Mapping[str, str], after: tuple[str, ...]) -> Service:
-    """For sweeps and the packing of uploads, which long runs must not keep waiting."""
+    """For sweeps, the packing of uploads, and the steps of batches, which long runs must not keep waiting."""
     return Service(
         name="upkeep",
         title="Upkeep worker",
-        command=celery("upkeep", threads=UPKEEP_THREADS),
+        command=celery("upkeep", queues="upkeep,batches", threads=UPKEEP_THREADS),
         environment=environment,
         probe=nothing,
         settles=True,
@@ -74,11 +74,11 @@ def upkeep(*, environment: Mapping[str, str], after: tuple[str, ...]) -> Service
     )
 
 
-def celery(queue: str, *, threads: int) -> tuple[str, ...]:
-    """A worker of one queue. It has nobody to mingle or gossip with, and both would delay its start."""
-    options = {"--queues": queue, "--pool": "threads", "--concurrency": str(threads), "--loglevel": "INFO"}
-    name = ("--hostname", f"{queue}@%h", "--without-mingle", "--without-gossip")
-    return python("-m", "celery", "-A", "config", "worker", *_words(options), *name)
+def celery(name: str, *, queues: str, threads: int) -> tuple[str, ...]:
+    """A worker of some queues. It has nobody to mingle or gossip with, and both would delay its start."""
+    options = {"--queues": queues, "--pool": "threads", "--concurrency": str(threads), "--loglevel": "INFO"}
+    alone = ("--hostname", f"{name}@%h", "--without-mingle", "--without-gossip")
+    return python("-m", "celery", "-A", "config", "worker", *_words(options), *alone)
 
 
 def worker_beats(url: str) -> None:

@@ -138,6 +138,7 @@ class BatchItem(models.Model):
     position = models.PositiveSmallIntegerField()
     status = models.CharField(max_length=16, choices=ItemStatus.choices, default=ItemStatus.RUNNING)
     attempt = models.PositiveSmallIntegerField(default=0)
+    breaks = models.PositiveSmallIntegerField(default=0, help_text="Times that an answer broke off.")
     run = models.OneToOneField(Run, on_delete=models.SET_NULL, null=True, related_name="+")
     verdicts = models.TextField(default="[]", help_text="JSON in ASCII: [verdict, reason] for each check.")
     marks = models.CharField(max_length=MOST_CHECKS, blank=True, help_text="First letters of the verdicts.")
@@ -162,16 +163,13 @@ class BatchItem(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["batch", "status", "row"], name="item_by_status"),
-            models.Index(
-                fields=["batch", "row", "position"], condition=Q(status__in=OPEN_ITEM), name="item_open"
-            ),
+            models.Index(fields=["batch", "row", "position"], condition=Q(status__in=OPEN_ITEM), name="item_open"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["batch", "row", "position"], name="item_once"),
             models.CheckConstraint(condition=Q(status__in=ItemStatus.values), name="item_status_known"),
             models.CheckConstraint(
-                condition=Q(status__in=OPEN_ITEM, ended_at=None)
-                | Q(status__in=ENDED_ITEM, ended_at__isnull=False),
+                condition=Q(status__in=OPEN_ITEM, ended_at=None) | Q(status__in=ENDED_ITEM, ended_at__isnull=False),
                 name="item_ended_at",
             ),
             models.CheckConstraint(

@@ -25,6 +25,7 @@ class RowSet(models.Model):
     count = models.PositiveIntegerField(default=0)
     expected_count = models.PositiveIntegerField(default=0, help_text="Rows with an expected text.")
     length = models.BigIntegerField(default=0, help_text="Of the rows as JSON.")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
 
 
 class RowChunk(models.Model):

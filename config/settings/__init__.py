@@ -157,7 +157,10 @@ ANTHROPIC_KEY_FOR = env.list("ANTHROPIC_KEY_FOR", default=["everybody" if _ONLY_
 #: What keys of people are sealed with, separated by commas: the first one seals, all of them open.
 SEALING_KEYS: list[str] = [key.strip() for key in secret("SEALING_KEYS").split(",") if key.strip()]
 #: {"model": {"input_per_mtok": 3, "output_per_mtok": 15}} in US dollars, before the list prices that we know.
-MODEL_PRICES = env.json("MODEL_PRICES", default={})
+try:
+    MODEL_PRICES = env.json("MODEL_PRICES", default={})
+except ValueError:  # named by a check, and not by a traceback of every command
+    MODEL_PRICES = "no JSON"
 METRICS_TOKEN = secret("METRICS_TOKEN")
 
 # --- accounts -----------------------------------------------------------------------------------------------------
@@ -281,6 +284,8 @@ SHARING_LOG_KEPT_DAYS = env.int("SHARING_LOG_KEPT_DAYS", default=90)
 BATCH_IN_FLIGHT = env.int("BATCH_IN_FLIGHT", default=8)
 #: The task that is told of the end of each run that was made for a batch.
 BATCH_RUN_ENDED = "batches.tasks.settle_run"
+#: Which of the embedding models of the inference backend says how near an answer is to its expected text.
+EMBEDDING_MODEL = env.str("EMBEDDING_MODEL", default="wordllama-l2-supercat-256")
 
 # --- worker -------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = REDIS_URL

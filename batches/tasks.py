@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import uuid
+
+from celery import shared_task
+
+from batches.services import batches, files, reading, sending, settling
+from core.errors import StorageUnavailable
+
+
+@shared_task(acks_late=True, ignore_result=True)
+def refill_batch(batch_id: str) -> None:
+    """Send what a batch may have on its way. If that is impossible now, `look_after_batches` comes again."""
+    sending.refill(batch_id=uuid.UUID(batch_id))
+
+
+@shared_task(acks_late=True, ignore_result=True)
+def settle_run(run_id: str) -> None:
+    """A run of a batch has ended: check its answer, then send the next."""
+    batch_id = settling.settle(run_id=uuid.UUID(run_id))
+    if batch_id is not None:
+        sending.refill(batch_id=batch_id)
+
+
+@shared_task(
+    acks_late=True,
+    ignore_result=True,
+    autoretry_for=(StorageUnavailable, reading.Busy),
+    retry_backoff=1,
+    retry_backoff_max=30,
+    max_retries=10,
+)
+def read_file(dataset_id: str) -> None:
+    """Read a file of test cases. If that stays impossible, `look_after_files` asks again."""
+    reading.read_file(dataset_id=uuid.UUID(dataset_id))
+
+
+@shared_task(ignore_result=True)
+def look_after_files() -> None:
+    files.look_after()
+
+
+@shared_task(ignore_result=True)
+def look_after_batches() -> None:
+    for run_id in settling.unsettled():
+        settling.settle(run_id=run_id)
+    for batch_id in batches.look_after():
+        sending.refill(batch_id=batch_id)
