@@ -8,6 +8,7 @@ import { el, icon, one } from "./dom.js";
 import { keepChoice, keptChoice } from "./kept_choice.js";
 import { showNotice } from "./model_notices.js";
 import { runsBefore } from "./queue_place.js";
+import { raiseTokens } from "./raise_tokens.js";
 import { fetchRun, OPEN, RunStream } from "./run_stream.js";
 import { factsOf, problemOf, stateWord, waitingWords } from "./run_words.js";
 import { may } from "./sharing/permissions.js";
@@ -35,8 +36,6 @@ export class Output {
     this.onState = onState;
     /** Called with the run when another one is shown, its state changes, or its blocks are there. @type {(run: RunState | null) => void} */
     this.onRun = () => {};
-    /** Called when somebody wants a longer answer. @type {() => void} */
-    this.onRaise = () => {};
     const box = one("[data-output-scroll]", root, HTMLElement);
     const markdown = one("[data-output-markdown]", root, HTMLElement);
     this.answer = new Answer(box, markdown, one("[data-output-text]", root, HTMLElement));
@@ -60,7 +59,7 @@ export class Output {
 
   #bind() {
     this.stopButton.addEventListener("click", () => void this.stop());
-    one("[data-problem-action]", this.root, HTMLElement).addEventListener("click", () => this.onRaise());
+    one("[data-problem-action]", this.root, HTMLElement).addEventListener("click", raiseTokens);
     const copy = one("[data-copy-answer]", this.root, HTMLElement);
     copy.addEventListener("click", () => void copyFrom(copy, this.run?.text ?? ""));
     this.root.addEventListener("click", (event) => {
