@@ -131,6 +131,7 @@ class Run(models.Model):
                 name="run_newest_not_succeeded",
             ),
             models.Index(fields=["account", "-id"], condition=~Q(kind="batch"), name="run_newest_outside_batches"),
+            models.Index(fields=["account", "kind", "id"], condition=Q(status="queued"), name="run_oldest_queued"),
             models.Index(
                 fields=["status", "lease_expires_at", "resend_at"],
                 condition=Q(status__in=["queued", "running"]),
