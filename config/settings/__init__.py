@@ -254,6 +254,8 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
         "RunStatusEnum": "inference_client.models.RunStatus",
+        "RunKindEnum": "inference_client.models.RunKind",
+        "ProviderEnum": "inference_client.models.Provider",
         "TransferStatusEnum": "sharing.models.transfer.OwnershipTransfer.Status",
         "AccessRequestStatusEnum": "sharing.models.request.AccessRequest.Status",
     },

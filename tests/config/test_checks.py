@@ -29,6 +29,7 @@ PRODUCTION = {
     "INFERENCE_BASE_URL": "https://inference.example.com",
     "INFERENCE_API_KEY": "key",
     "METRICS_TOKEN": "token",
+    "SEALING_KEYS": "b25seS1mb3ItdGhlLWNoZWNrcy0wMTIzNDU2Nzg5YWI=",
     "EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend",
     "EMAIL_HOST": "mail.example.com",
     "ACCOUNT_EMAIL_VERIFICATION": "mandatory",
@@ -82,6 +83,10 @@ def test_without_any_setting_each_missing_one_is_named() -> None:
         ("PUBLIC_URL", "http://192.168.1.5:8000", "E004"),
         ("REDIS_URL", "redis://127.0.0.1:1/0", "E006"),
         ("TRUSTED_PROXY_COUNT", -1, "E007"),
+        ("SEALING_KEYS", ["too-short"], "E008"),
+        ("MODEL_PRICES", {"m": {"input_per_mtok": 1}}, "E009"),
+        ("MODEL_PRICES", {"m": {"input_per_mtok": "1", "output_per_mtok": 2}}, "E009"),
+        ("MODEL_PRICES", "no JSON", "E009"),
         ("ALLOWED_HOSTS", [], "E010"),
         ("ALLOWED_HOSTS", ["*"], "E011"),
         ("S3_ACCESS_KEY_ID", "", "E012"),
@@ -92,6 +97,7 @@ def test_without_any_setting_each_missing_one_is_named() -> None:
         ("EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend", "W002"),
         ("METRICS_TOKEN", "", "W004"),
         ("STATIC_FROM_SOURCE", True, "W005"),
+        ("SEALING_KEYS", [], "W006"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_remedy(
