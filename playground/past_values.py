@@ -11,6 +11,7 @@ from django.db.models import Case, CharField, F, Func, IntegerField, TextField, 
 from django.db.models.functions import MD5, Cast
 
 from accounts.models import User
+from inference_client.models import RunKind
 from playground.models import Prompt, VersionRun
 
 #: How many of the newest runs are looked at, and how many different sets of values are listed of them.
@@ -83,5 +84,7 @@ def _marked_runs(person: User, prompt: Prompt) -> list[tuple[uuid.UUID, str]]:
         output_field=CharField(),
     )
     runs = VersionRun.objects.visible_to(person).filter(version__prompt=prompt).exclude(variables="{}")
+    # Rows of a table are no values that somebody typed, and a hundred thousand of them would hide those that are.
+    runs = runs.exclude(run__kind=RunKind.BATCH)
     marked = runs.annotate(size=_octets(), mark=alike).order_by("-run_id")
     return list(marked.values_list("run_id", "mark")[:SCANNED_RUNS])

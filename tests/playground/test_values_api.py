@@ -13,6 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
 from accounts.models import User
+from inference_client.models import Run, RunKind
 from playground import past_values, services
 from playground.models import Prompt, VariableValue, Version
 from playground.services import SavedVersion, values
@@ -205,6 +206,12 @@ def test_the_list_is_bounded_in_rows_and_queries(
         found = past_values.past_values(owner, prompt)
     assert isinstance(queries, CaptureQueriesContext)
     assert [row.values for row in found] == [{"name": "b"}, {"name": "c"}]
+
+
+def test_rows_of_a_batch_are_not_offered(owner: User, owner_api: APIClient, url: str, save: Save) -> None:
+    made = run(owner, save().version, name="row 1")
+    Run.objects.filter(pk=made).update(kind=RunKind.BATCH)
+    assert owner_api.get(url).json()["results"] == []
 
 
 def test_past_values_are_of_ones_own_runs_only(
