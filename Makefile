@@ -38,6 +38,12 @@ $(VENV)/installed-peers: requirements-peers.txt | $(BIN)/python
 	@$(BIN)/python -m pip --python $(VENV)/peers/bin/python install --quiet -r requirements-peers.txt
 	@touch $@
 
+# The prompt registries that benchmarks.registry_peers measures beside ours: 1.3 GB.
+$(VENV)/installed-registry-peers: requirements-registry-peers.txt | $(BIN)/python
+	@$(PYTHON) -m venv --without-pip $(VENV)/registry-peers
+	@$(BIN)/python -m pip --python $(VENV)/registry-peers/bin/python install --quiet -r requirements-registry-peers.txt
+	@touch $@
+
 # The TypeScript SDK, where there is Node.js.
 node_modules/.package-lock.json: package-lock.json
 	@if command -v npm > /dev/null; then npm ci --silent --no-audit --no-fund && touch $@; fi
@@ -89,7 +95,7 @@ $(VENV)/installed-bench: requirements-bench.txt $(VENV)/installed-dev
 	@$(BIN)/python embedded/install.py requirements-bench.txt
 	@touch $@
 
-bench: $(VENV)/installed-bench $(VENV)/installed-peers
+bench: $(VENV)/installed-bench $(VENV)/installed-peers $(VENV)/installed-registry-peers
 	ALLOWED_HOSTS=testserver,127.0.0.1 $(BIN)/python -m benchmarks $(ARGS)
 
 # The browser libraries in static/vendor, from the versions in package-lock.json.

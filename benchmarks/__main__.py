@@ -13,7 +13,13 @@ ON_THROWN_AWAY_SERVICES = (
     "benchmarks.chat_delivery",
     "benchmarks.share_read",
 )
-WITHOUT_SERVICES = ("benchmarks.scheduler_cost", "benchmarks.fixed_batch", "benchmarks.engine_overhead")
+WITHOUT_SERVICES = (
+    "benchmarks.scheduler_cost",
+    "benchmarks.fixed_batch",
+    "benchmarks.engine_overhead",
+    "benchmarks.run_overhead",
+    "benchmarks.registry_peers",
+)
 
 
 def main() -> int:
