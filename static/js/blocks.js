@@ -1,6 +1,14 @@
 /* The system text and the messages, in order: add, remove, move. */
 import { one } from "./dom.js";
 import { Block } from "./block.js";
+import { openCalls } from "./editor/content_blocks.js";
+import { bindOrder } from "./editor/message_order.js";
+import { dropNotice, notice } from "./notices.js";
+import { may } from "./sharing/permissions.js";
+
+/** So many messages are made with the page; those further down when they come into view. */
+const AT_ONCE = 30;
+const AHEAD = "800px";
 
 export class Blocks {
   /**
@@ -9,23 +17,45 @@ export class Blocks {
    */
   constructor(root, onChange) {
     this.root = root;
+    /** What to do once an element comes near the window. @type {WeakMap<Element, () => void>} */
+    this.waiting = new WeakMap();
+    this.seen = new IntersectionObserver((entries) => this.#see(entries), { root: root.closest(".editor-scroll"), rootMargin: `${AHEAD} 0px` });
+    /** @type {import("./block.js").BlockParent} */
     this.parent = {
       onChange,
-      onMove: (/** @type {Block} */ block, /** @type {number} */ step) => this.#move(block, step),
-      onRemove: (/** @type {Block} */ block) => this.#remove(block),
+      onMove: (block, step) => this.#step(block, step),
+      onRemove: (block) => this.#remove(block),
+      openCalls: (block) => this.#openCalls(block),
+      whenSeen: (element, make) => {
+        this.waiting.set(element, make);
+        this.seen.observe(element);
+      },
     };
     /** @type {Block[]} */
     this.messages = [];
     this.system = new Block("system", undefined, this.parent);
+    if (may("change")) bindOrder(root, (element, before) => this.#drop(element, before), (element, step) => this.#step(this.#blockOf(element), step));
+  }
+
+  /** @param {IntersectionObserverEntry[]} entries */
+  #see(entries) {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      this.seen.unobserve(target);
+      this.waiting.get(target)?.();
+      this.waiting.delete(target);
+    }
   }
 
   /** @param {import("./spec.js").Spec} spec */
   load(spec) {
+    dropNotice("message-removed");
+    this.seen.disconnect();
     for (const block of [this.system, ...this.messages]) block.remove();
     this.system = new Block("system", spec.system, this.parent);
-    this.messages = spec.messages.map((message) => new Block(message.role, message.content, this.parent));
+    this.messages = spec.messages.map(({ role, content }, index) => new Block(role, content, this.parent, { later: index >= AT_ONCE }));
     this.root.replaceChildren(...this.all.map((block) => block.element));
-    this.#paintEnds();
+    this.#paintPlaces();
   }
 
   get all() {
@@ -41,54 +71,128 @@ export class Blocks {
 
   /** A message that continues the conversation: the other side speaks next. */
   add() {
-    const role = this.messages.at(-1)?.role === "user" ? "assistant" : "user";
-    const block = new Block(role, "", this.parent);
-    this.messages.push(block);
-    this.root.append(block.element);
-    this.#paintEnds();
-    this.parent.onChange();
-    block.focus();
+    const last = this.messages.at(-1);
+    const role = last?.role === "user" ? "assistant" : "user";
+    const calls = role === "user" ? openCalls(last?.read(), "") : [];
+    // Calls that wait are what comes next, or nothing can be sent.
+    const content = calls.length > 0 ? calls.map((id) => ({ type: "tool_result", tool_use_id: id, content: "" })) : "";
+    this.append([{ role, content }]);
   }
 
   /**
-   * @param {Block} block
+   * More messages at the end, as an unsaved change; the last one has the focus.
+   * @param {{role: "user" | "assistant", content: any}[]} messages
+   */
+  append(messages) {
+    if (messages.length === 0) return;
+    const blocks = messages.map(({ role, content }) => new Block(role, content, this.parent));
+    this.messages.push(...blocks);
+    this.root.append(...blocks.map((block) => block.element));
+    this.#changed();
+    blocks[blocks.length - 1].focus();
+  }
+
+  #changed() {
+    this.#paintPlaces();
+    this.parent.onChange();
+  }
+
+  /** @param {HTMLElement} element */
+  #blockOf(element) {
+    return this.messages.find((block) => block.element === element);
+  }
+
+  /**
+   * @param {Block | undefined} block
    * @param {number} step
    */
-  #move(block, step) {
-    const from = this.messages.indexOf(block);
-    const to = from + step;
+  #step(block, step) {
+    if (!block) return;
+    const held = document.activeElement;
+    const to = this.messages.indexOf(block) + step;
     if (to < 0 || to >= this.messages.length) return;
-    this.messages.splice(from, 1);
+    this.#move(block, to);
+    // What moves in the document loses the focus; at an end, the button that brought it there is off.
+    const back = held instanceof HTMLButtonElement && block.element.contains(held) && !held.disabled ? held : one("[data-block-grip]", block.element, HTMLElement);
+    back.focus();
+    block.element.scrollIntoView({ block: "nearest" });
+  }
+
+  /** @param {HTMLElement} element @param {HTMLElement | null} before */
+  #drop(element, before) {
+    const block = this.#blockOf(element);
+    if (!block) return;
+    const from = this.messages.indexOf(block);
+    const next = before ? this.messages.findIndex((each) => each.element === before) : this.messages.length;
+    const to = next > from ? next - 1 : next;
+    if (next >= 0 && to !== from) this.#move(block, to);
+  }
+
+  /** @param {Block} block @param {number} to */
+  #move(block, to) {
+    this.messages.splice(this.messages.indexOf(block), 1);
     this.messages.splice(to, 0, block);
-    const neighbour = this.messages[to + 1]?.element ?? null;
-    this.root.insertBefore(block.element, neighbour);
-    this.#paintEnds();
-    this.parent.onChange();
-    one(step < 0 ? "[data-block-up]" : "[data-block-down]", block.element, HTMLElement).focus();
+    this.root.insertBefore(block.element, this.messages[to + 1]?.element ?? null);
+    this.#changed();
+    this.#say(`Message ${to + 1} of ${this.messages.length} now`);
+  }
+
+  /** @param {string} words for who does not see it move */
+  #say(words) {
+    one("[data-blocks-said]").textContent = words;
   }
 
   /** @param {Block} block */
   #remove(block) {
     const index = this.messages.indexOf(block);
     this.messages.splice(index, 1);
-    block.remove();
-    this.#paintEnds();
-    this.parent.onChange();
+    block.element.remove();
+    this.#changed();
     (this.messages[Math.max(0, index - 1)] ?? this.system).focus();
+    const back = () => this.#putBack(block, index);
+    notice(`Message ${index + 1} was deleted.`, { name: "message-removed", actions: [{ label: "Put it back", action: back }] });
   }
 
-  /* The first cannot go up, the last not down, and one message must stay. */
-  #paintEnds() {
-    this.messages.forEach((block, index) => {
-      one("[data-block-up]", block.element, HTMLButtonElement).disabled = index === 0;
-      one("[data-block-down]", block.element, HTMLButtonElement).disabled = index === this.messages.length - 1;
-      one("[data-block-remove]", block.element, HTMLButtonElement).disabled = this.messages.length === 1;
-    });
+  /** @param {Block} block @param {number} index */
+  #putBack(block, index) {
+    const at = Math.min(index, this.messages.length);
+    this.root.insertBefore(block.element, this.messages[at]?.element ?? null);
+    this.messages.splice(at, 0, block);
+    this.#changed();
+    block.focus();
+  }
+
+  #paintPlaces() {
+    this.messages.forEach((block, index) => block.setPlace(index, this.messages.length));
+  }
+
+  /** @param {Block} block @returns {string[]} */
+  #openCalls(block) {
+    const before = this.messages[this.messages.indexOf(block) - 1];
+    return before?.role === "assistant" ? openCalls(before.read(), block.read()) : [];
+  }
+
+  /** The beginning of the answer, if it ends in a blank: the API refuses that. @returns {Block | null} */
+  get blankPrefill() {
+    const last = this.messages.at(-1);
+    return last?.prefillEndsInBlank ? last : null;
+  }
+
+  /** Every text that takes variables. @returns {import("./variable_rename.js").Field[]} */
+  fields() {
+    return [...this.system.fields(), ...this.messages.flatMap((block, index) => block.fields(` of message ${index + 1}`))];
   }
 
   /** @param {Set<string>} unset */
   markUnset(unset) {
     for (const block of this.all) block.markUnset(unset);
+  }
+
+  /** @param {string} field such as "messages.1.content.0.text" @returns {{block: Block | undefined, path: string}} */
+  #at(field) {
+    const [, index, path = ""] = /^messages\.(\d+)\.?(.*)$/.exec(field) ?? [];
+    if (index !== undefined) return { block: this.messages[Number(index)], path };
+    return { block: /^system\b/.test(field) ? this.system : undefined, path: field.replace(/^system\.?/, "content.") };
   }
 
   /**
@@ -98,11 +202,27 @@ export class Blocks {
    * @returns {boolean} whether it is about a block
    */
   showError(field, message) {
-    const index = /^messages\.(\d+)/.exec(field)?.[1];
-    const block = field.startsWith("system") ? this.system : index === undefined ? undefined : this.messages[Number(index)];
-    block?.showError(message);
+    const { block, path } = this.#at(field);
+    block?.showError(message, path);
     block?.focus();
     return block !== undefined;
+  }
+
+  /**
+   * Shows what a run would be refused for, each at its message.
+   * @param {{field: string, message: string}[]} problems
+   * @returns {{field: string, message: string}[]} those that are about no message
+   */
+  tell(problems) {
+    /** @type {Map<Block, string[]>} */
+    const told = new Map();
+    const others = problems.filter(({ field, message }) => {
+      const { block } = this.#at(field);
+      if (block) told.set(block, [...(told.get(block) ?? []), message]);
+      return !block;
+    });
+    for (const block of this.all) block.tell(block.prefillEndsInBlank ? [] : (told.get(block) ?? []));
+    return others;
   }
 
   /**
@@ -110,11 +230,11 @@ export class Blocks {
    * @param {import("./large/text_slot.js").Watch} [watch]
    */
   async send(watch) {
-    for (const block of this.all) await block.editor.send(watch);
+    for (const block of this.all) await block.send(watch);
   }
 
   settle() {
-    for (const block of this.all) block.editor.settle();
+    for (const block of this.all) block.settle();
   }
 
   clearErrors() {

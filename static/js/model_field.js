@@ -1,9 +1,11 @@
-/* Which model: those that this server knows, or any id typed by hand. */
+/* Which model: a list that is searched as one types, of those that this server knows; any other name may be typed. */
 import { call } from "./api.js";
 import { el, one } from "./dom.js";
+import { factsOf, matching } from "./editor/model_words.js";
 import { learnNotices, showNotice } from "./model_notices.js";
+import { learnPrices } from "./prices.js";
 
-const OTHER = "\0other";
+/** @typedef {import("./editor/model_words.js").CatalogueModel} CatalogueModel */
 
 export class ModelField {
   /**
@@ -11,26 +13,47 @@ export class ModelField {
    * @param {() => void} onChange
    */
   constructor(root, onChange) {
-    this.select = one("[data-param-model]", root, HTMLSelectElement);
-    this.text = one("[data-param-model-text]", root, HTMLInputElement);
+    this.input = one("[data-param-model]", root, HTMLInputElement);
+    this.list = one("[data-model-list]", root, HTMLElement);
+    this.facts = one("[data-model-facts]", root, HTMLElement);
     this.notice = one("[data-model-notice]", root, HTMLElement);
     this.onChange = onChange;
-    /** @type {{id: string, context?: number, provider?: string, notice?: string | null}[]} */
+    /** @type {CatalogueModel[]} */
     this.models = [];
+    this.isKnown = false;
+    /** Those in the list now. @type {CatalogueModel[]} */
+    this.offered = [];
+    this.active = -1;
     this.value = "";
-    this.select.addEventListener("change", () => this.#choose());
-    this.text.addEventListener("input", () => {
-      this.value = this.text.value.trim();
-      showNotice(this.notice, this.value);
-      onChange();
+    this.#bind(one("[data-model-open]", root, HTMLButtonElement));
+  }
+
+  /** @param {HTMLButtonElement} opener */
+  #bind(opener) {
+    this.input.addEventListener("input", () => this.#open(this.input.value));
+    this.input.addEventListener("keydown", (event) => this.#onKey(event));
+    this.input.addEventListener("click", () => this.#open(""));
+    this.input.addEventListener("blur", () => this.#take(this.input.value));
+    // A press would take the focus, and with it what was typed, before the click comes.
+    for (const part of [opener, this.list]) part.addEventListener("mousedown", (event) => event.preventDefault());
+    opener.addEventListener("click", () => {
+      this.input.focus();
+      if (this.isOpen) this.#close();
+      else this.#open("");
+    });
+    this.list.addEventListener("click", (event) => {
+      const option = /** @type {Element} */ (event.target).closest("[role=option]");
+      if (option instanceof HTMLElement) this.#take(option.dataset.model ?? "");
     });
   }
 
-  /** Asks the server which models there are; without an answer the id is typed. */
+  /** Asks the server which models there are; without an answer the name is typed. */
   async fetchModels() {
-    const { results } = await call("models").catch(() => ({ results: [] }));
-    this.models = results;
-    learnNotices(results);
+    const answer = await call("models").catch(() => null);
+    this.models = answer?.results ?? [];
+    this.isKnown = answer !== null;
+    learnNotices(this.models);
+    learnPrices(this.models);
     this.#paint();
     return this.models;
   }
@@ -38,36 +61,91 @@ export class ModelField {
   /** @param {string} model */
   load(model) {
     this.value = model;
+    this.input.value = model;
+    this.#close();
     this.#paint();
   }
 
-  #choose() {
-    if (this.select.value === OTHER) {
-      this.#showText(true);
-      this.text.focus();
-      return;
+  get isOpen() {
+    return !this.list.hidden;
+  }
+
+  /** @param {KeyboardEvent} event */
+  #onKey(event) {
+    if (event.isComposing) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && !event.altKey) {
+      event.preventDefault();
+      if (!this.isOpen) this.#open("");
+      else this.#activate((this.active + step + this.offered.length) % this.offered.length);
+    } else if (event.key === "Enter") {
+      const chosen = this.isOpen && this.active >= 0 ? this.offered[this.active].id : this.input.value;
+      // With Ctrl or Cmd it runs, which is the page's.
+      if (!event.ctrlKey && !event.metaKey) event.preventDefault();
+      this.#take(chosen);
+    } else if (event.key === "Escape" && this.isOpen) {
+      event.preventDefault();
+      event.stopPropagation();
+      this.input.value = this.value;
+      this.#close();
     }
-    this.value = this.select.value;
-    showNotice(this.notice, this.value);
+  }
+
+  /** @param {string} typed what the list is searched for */
+  #open(typed) {
+    if (this.input.disabled || this.models.length === 0) return;
+    this.offered = matching(this.models, typed);
+    this.list.replaceChildren(...this.offered.map((model, index) => this.#option(model, index)));
+    if (this.offered.length === 0) this.list.append(el("li", { class: "combo-none", role: "presentation" }, "No model of this server. Enter takes the name as it is."));
+    this.list.hidden = false;
+    this.input.setAttribute("aria-expanded", "true");
+    const here = this.offered.findIndex(({ id }) => id === this.value);
+    this.#activate(typed ? -1 : here);
+  }
+
+  /** @param {CatalogueModel} model @param {number} index */
+  #option(model, index) {
+    const facts = el("span", { class: "combo-facts" }, [factsOf(model), model.notice].filter(Boolean).join(" · "));
+    const isChosen = String(model.id === this.value);
+    return el("li", { role: "option", id: `model-option-${index}`, "data-model": model.id, "aria-selected": isChosen, class: "combo-option" }, el("bdi", {}, model.id), facts);
+  }
+
+  /** @param {number} index */
+  #activate(index) {
+    const options = this.list.querySelectorAll("[role=option]");
+    options[this.active]?.removeAttribute("data-active");
+    this.active = index;
+    const option = options[index];
+    if (option) {
+      option.setAttribute("data-active", "");
+      option.scrollIntoView({ block: "nearest" });
+      this.input.setAttribute("aria-activedescendant", option.id);
+    } else this.input.removeAttribute("aria-activedescendant");
+  }
+
+  #close() {
+    this.list.hidden = true;
+    this.active = -1;
+    this.input.setAttribute("aria-expanded", "false");
+    this.input.removeAttribute("aria-activedescendant");
+  }
+
+  /** @param {string} name */
+  #take(name) {
+    const model = name.trim();
+    this.#close();
+    this.input.value = model;
+    if (model === this.value) return;
+    this.value = model;
+    this.#paint();
     this.onChange();
   }
 
-  /** @param {boolean} shown */
-  #showText(shown) {
-    this.text.hidden = !shown;
-    this.text.value = this.value;
-    this.select.hidden = this.models.length === 0;
-  }
-
   #paint() {
-    const known = this.models.some(({ id }) => id === this.value);
-    const options = this.models.map(({ id, context }) => {
-      const words = context ? `${id} (${context.toLocaleString()} tokens of context)` : id;
-      return el("option", { value: id, selected: id === this.value }, words);
-    });
-    if (!known && this.value) options.unshift(el("option", { value: this.value, selected: true }, `${this.value} (not offered by this server)`));
-    this.select.replaceChildren(...options, el("option", { value: OTHER }, "Another model…"));
-    this.#showText(this.models.length === 0);
+    const known = this.models.find(({ id }) => id === this.value);
+    const unknown = this.isKnown && this.value && this.models.length > 0 ? "Not one of those that this server names." : "";
+    this.facts.textContent = known ? factsOf(known) : unknown;
+    this.facts.hidden = this.facts.textContent === "";
     showNotice(this.notice, this.value);
   }
 }

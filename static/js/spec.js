@@ -6,12 +6,15 @@
  * @typedef {Record<string, any> & {
  *   model?: string, max_tokens?: number | string, temperature?: number | string, top_p?: number | string,
  *   top_k?: number | string, stop_sequences?: string[], system?: string | unknown[], messages: Message[],
- *   tools?: unknown, output_schema?: unknown, variables?: VariableCard[],
+ *   tools?: unknown, tool_choice?: any, output_schema?: unknown, thinking?: any, api_version?: string, variables?: VariableCard[],
  * }} Spec
  */
 
 export const NUMBERS = /** @type {const} */ (["max_tokens", "temperature", "top_p", "top_k"]);
-const FORM_FIELDS = new Set(["model", ...NUMBERS, "stop_sequences", "system", "messages", "tools", "output_schema", "variables"]);
+const FORM_FIELDS = new Set([
+  ...["model", ...NUMBERS, "stop_sequences", "system", "messages", "variables"],
+  ...["tools", "tool_choice", "output_schema", "thinking", "api_version"],
+]);
 
 /**
  * @param {string} model
@@ -92,6 +95,12 @@ function toolCount(tools) {
   }
 }
 
+/** @param {any} thinking */
+function thinkingWords(thinking) {
+  if (thinking?.type === "enabled") return `thinking ${Number(thinking.budget_tokens).toLocaleString()}`;
+  return thinking?.type === "adaptive" && "adaptive thinking";
+}
+
 /**
  * The parameters in one sentence: "claude-x, 1,024 tokens, temperature 0.2, 2 tools".
  * @param {Spec} spec
@@ -109,6 +118,8 @@ export function sentence(spec) {
     stops.length > 0 && `${stops.length} stop ${stops.length === 1 ? "sequence" : "sequences"}`,
     tools > 0 && `${tools} ${tools === 1 ? "tool" : "tools"}`,
     spec.output_schema !== undefined && "output schema",
+    thinkingWords(spec.thinking),
+    spec.api_version === "2026-10-21" && "API 2026-10-21",
   ];
   return parts.filter(Boolean).join(", ");
 }

@@ -1,6 +1,7 @@
 /* The editor pane as one thing: parameters, texts and variables, read and written as a spec. */
 import { Blocks } from "./blocks.js";
 import { one } from "./dom.js";
+import { Estimate } from "./editor/estimate.js";
 import { Parameters } from "./parameters.js";
 import { isReference, isUnsent, textsOf } from "./large/references.js";
 import { sizeWords } from "./large/sizes.js";
@@ -22,6 +23,7 @@ export class SpecForm {
     this.parameters = new Parameters(one("[data-parameters]", root, HTMLDetailsElement), onChange);
     this.blocks = new Blocks(one("[data-blocks]", root, HTMLElement), onChange);
     this.variables = new VariableDesk(one("[data-variables]", root, HTMLElement), this.blocks, onChange);
+    this.estimate = new Estimate(one("[data-estimate]", root, HTMLElement), (size) => this.#tell(size?.problems ?? []));
     one("[data-add-message]", root).addEventListener("click", () => this.blocks.add());
   }
 
@@ -40,10 +42,9 @@ export class SpecForm {
   #lock() {
     if (may("change")) return;
     one("[data-add-message]", this.root, HTMLButtonElement).hidden = true;
-    for (const control of this.root.querySelectorAll("[data-parameters] :is(input, select, button), [data-block-role]")) {
+    for (const control of this.root.querySelectorAll("[data-parameters] :is(input, select, button:not(.tool-row))")) {
       /** @type {HTMLInputElement} */ (control).disabled = true;
     }
-    for (const tools of /** @type {NodeListOf<HTMLElement>} */ (this.root.querySelectorAll(".block-tools"))) tools.hidden = true;
   }
 
   /** @returns {Spec} */
@@ -60,15 +61,21 @@ export class SpecForm {
     this.variables.refresh(spec);
     this.parameters.paint(spec);
     this.#paintSize(texts, elsewhere);
+    this.estimate.note(spec, this.values);
     return spec;
+  }
+
+  /* What a run would be refused for, each at its place. @param {import("./editor/estimate_words.js").Size["problems"]} problems */
+  #tell(/** @type {import("./editor/estimate_words.js").Size["problems"]} */ problems) {
+    const others = this.parameters.tell(problems, this.read());
+    this.blocks.tell(others.filter(({ level }) => level === "error"));
   }
 
   /** @param {string[]} texts @param {unknown[]} elsewhere */
   #paintSize(texts, elsewhere) {
     const total = texts.reduce((sum, text) => sum + text.length, 0);
-    const largest = Math.max(0, ...texts.map((text) => text.length));
     const bytes = elsewhere.reduce((/** @type {number} */ sum, text) => sum + home.bytesOf(text), 0);
-    const words = `${total.toLocaleString()} characters${texts.length > 1 ? `, largest block ${largest.toLocaleString()}` : ""}`;
+    const words = `${total.toLocaleString()} characters`;
     one("[data-text-size]", this.root).textContent = bytes > 0 ? `${words}, and ${sizeWords(bytes)} in large texts` : words;
   }
 
@@ -101,7 +108,7 @@ export class SpecForm {
 
   /** Whether nothing was written yet: the defaults of a new prompt are no unsaved work. */
   get isUntouched() {
-    return this.blocks.all.every((block) => block.editor.isEmpty) && this.blocks.messages.length === 1;
+    return this.blocks.all.every((block) => block.isEmpty) && this.blocks.messages.length === 1;
   }
 
   /** What the open prompt declares of its variables, as a version has it; undefined for nothing. */

@@ -4,6 +4,8 @@ import { ApiError, create, newKey } from "./api.js";
 import { CodeDialog } from "./code_dialog.js";
 import { afterQuiet, one } from "./dom.js";
 import { DraftKeeper } from "./draft_keeper.js";
+import { doubts } from "./editor/estimate_words.js";
+import { askToRun } from "./editor/run_question.js";
 import { HistoryDesk } from "./history_desk.js";
 import { home } from "./large/text_home.js";
 import { NoDrafts } from "./no_drafts.js";
@@ -22,6 +24,8 @@ import { ValueKeeper } from "./value_keeper.js";
 /** @typedef {{prompt: {id: string, name: string}, version: {id: string, number: number} | null, spec: Spec | null, canChange: boolean, branch?: string}} Page */
 
 const QUIET_MS = 120;
+/** How long a run waits to learn how large it is. */
+const PATIENCE_MS = 400;
 
 export class Workbench {
   /**
@@ -188,7 +192,7 @@ export class Workbench {
     this.busy = true;
     clearToasts();
     await this.filled;
-    if (this.#hasValues()) {
+    if (this.#hasValues() && (await this.#mayRun())) {
       await this.#runNow().catch((error) => {
         if (!this.#placeError(error)) toastError(error);
       });
@@ -209,6 +213,18 @@ export class Workbench {
     if (unset.size > 0) this.form.focusUnset();
     else this.form.variables.panel.focus(problem.name);
     return false;
+  }
+
+  /* Whether nothing is known against it, or the person wants it all the same. */
+  async #mayRun() {
+    const { blankPrefill } = this.form.blocks;
+    if (blankPrefill) {
+      toast("The last message begins the answer and ends in a blank, which the Messages API refuses. Remove the blank, then run.", { tone: "warn" });
+      showPane(this.root, "editor");
+      blankPrefill.focus();
+      return false;
+    }
+    return askToRun(doubts(await this.form.estimate.settled(PATIENCE_MS)));
   }
 
   async #runNow() {

@@ -26,10 +26,13 @@ test("specs are equal whatever the order of their keys", () => {
 });
 
 test("fields without a control are kept", () => {
-  assert.deepEqual(keptFields({ ...spec, thinking: { type: "enabled" }, tool_choice: { type: "auto" } }), {
-    thinking: { type: "enabled" },
-    tool_choice: { type: "auto" },
-  });
+  assert.deepEqual(keptFields({ ...spec, thinking: { type: "enabled" }, later: { kind: "new" } }), { later: { kind: "new" } });
+});
+
+test("the sentence names thinking and the version without sampling", () => {
+  const told = { ...spec, thinking: { type: "enabled", budget_tokens: 2048 }, api_version: "2026-10-21" };
+  assert.equal(sentence(told), "m, 1,024 tokens, thinking 2,048, API 2026-10-21");
+  assert.equal(sentence({ ...spec, thinking: { type: "disabled" } }), "m, 1,024 tokens");
 });
 
 test("texts inside content blocks take variables too", () => {

@@ -55,7 +55,8 @@ export function mapTexts(spec, change) {
 /** @param {any} block @param {(text: any) => any} change */
 function changeBlock(block, change) {
   const name = { text: "text", tool_result: "content" }[/** @type {string} */ (block?.type)];
-  return name && block[name] !== undefined ? { ...block, [name]: change(block[name]) } : block;
+  // A result may also be a list of blocks, which is no text of the version.
+  return name && block[name] !== undefined && !Array.isArray(block[name]) ? { ...block, [name]: change(block[name]) } : block;
 }
 
 /**

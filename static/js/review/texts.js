@@ -1,22 +1,41 @@
 /* The texts of the open version as they stand in the page: what is selected in them, and what is marked. */
 import { isBody, textsOf } from "../large/references.js";
+import { canonical } from "../spec.js";
 import { editorPosition, textOffset, withoutBlanks } from "./offsets.js";
 import { markPassages } from "./passage_marks.js";
 
 /** @typedef {import("../workbench.js").Workbench} Workbench */
 /** @typedef {import("../large/text_slot.js").TextSlot} TextSlot */
 /** @typedef {{text: number, start: number, end: number, unit: "utf16" | "bytes", quote: string}} Passage */
-/** @typedef {{index: number, label: string, slot: TextSlot}} Place a text of the version, and where it is shown */
+/** @typedef {import("../block.js").Block} Block */
+/** @typedef {{index: number, label: string, isMade: boolean, readonly slot: TextSlot}} Place a text of the version, and where it is shown */
 /** @typedef {{passage: Passage, box: DOMRect} | {problem: string}} Selected */
 /** @typedef {{thread: any, active: boolean}} Marked */
 
 const MOST = 2000;
 const NAMES = /** @type {Record<string, string>} */ ({ system: "System", user: "User", assistant: "Assistant" });
 
-/** Whether what is shown is what was saved. @param {TextSlot} slot @param {any} saved */
-function isClean(slot, saved) {
-  const now = slot.read();
+/** Whether what is shown is what was saved. @param {any} now @param {any} saved @returns {boolean} */
+function isClean(now, saved) {
+  if (Array.isArray(saved)) return canonical(now) === canonical(saved);
   return isBody(saved) ? isBody(now) && now.body === saved.body : now === saved;
+}
+
+/**
+ * A text of a block. Its editor may not be made yet: asking for `slot` makes it.
+ * @param {Block} block
+ * @param {number} text which one of the block
+ * @param {{index: number, label: string}} place
+ * @returns {Place}
+ */
+function placeIn(block, text, place) {
+  return {
+    ...place,
+    isMade: block.isMade,
+    get slot() {
+      return block.fields()[text].slot;
+    },
+  };
 }
 
 export class Texts {
@@ -28,8 +47,7 @@ export class Texts {
   }
 
   /**
-   * Those of the saved version that stand in the page as they were saved. One that was edited does not, nor does one in
-   * a list of blocks, which is shown as its JSON.
+   * Those of the saved version that stand in the page as they were saved. One that was edited does not.
    * @returns {Place[]}
    */
   get places() {
@@ -40,19 +58,23 @@ export class Texts {
     /** @type {Place[]} */
     const found = [];
     let index = 0;
-    const take = (/** @type {any} */ content, /** @type {TextSlot | undefined} */ slot, /** @type {string} */ label) => {
-      if (!Array.isArray(content) && slot && isClean(slot, content)) found.push({ index, label, slot });
-      index += Array.isArray(content) ? textsOf({ messages: [{ content }] }).length : 1;
+    const take = (/** @type {any} */ content, /** @type {Block | undefined} */ block, /** @type {string} */ label) => {
+      const count = Array.isArray(content) ? textsOf({ messages: [{ content }] }).length : 1;
+      for (let text = 0; block && text < count; text += 1) found.push(placeIn(block, text, { index: index + text, label }));
+      index += count;
     };
-    if (saved.system !== undefined) take(saved.system, system.editor, NAMES.system);
+    if (saved.system !== undefined) take(saved.system, isClean(system.read(), saved.system) ? system : undefined, NAMES.system);
     saved.messages.forEach((message, number) => {
       // A message that was moved in the editor is still the one that reads the same.
-      const block = left.find(({ editor }) => isClean(editor, message.content));
-      if (block) left.splice(left.indexOf(block), 1);
-      take(message.content, block?.editor, `${NAMES[message.role]}, message ${number + 1}`);
+      const at = left.findIndex((block) => isClean(block.read(), message.content));
+      const [block] = at < 0 ? [] : left.splice(at, 1);
+      take(message.content, block, `${NAMES[message.role]}, message ${number + 1}`);
     });
     for (const name of /** @type {const} */ (["tools", "output_schema"])) {
-      if (saved[name] !== undefined) take(saved[name], form.parameters.json[name], name === "tools" ? "Tools" : "Output schema");
+      if (saved[name] === undefined) continue;
+      const slot = form.parameters.json[name];
+      if (isClean(slot.read(), saved[name])) found.push({ index, label: name === "tools" ? "Tools" : "Output schema", isMade: true, slot });
+      index += 1;
     }
     return found;
   }
@@ -70,6 +92,7 @@ export class Texts {
    */
   selected({ line = false } = {}) {
     for (const place of this.places) {
+      if (!place.isMade) continue;
       const found = place.slot.box.hidden ? this.#inWindow(place, line) : this.#inEditor(place, line);
       if (found) return found;
     }
@@ -79,12 +102,9 @@ export class Texts {
   /* In a text that is not as it was saved. @param {boolean} line */
   #elsewhere(/** @type {boolean} */ line) {
     const { system, messages } = this.bench.form.blocks;
-    const block = [system, ...messages].find(({ editor }) => editor.view.hasFocus && (line || !editor.view.state.selection.main.empty));
-    if (!block) return null;
-    const problem = block.isJson
-      ? "Passages of content blocks cannot be marked, since they are shown as JSON. Comment on the whole version instead."
-      : "This text was changed since it was saved. Save a version first, then comment on it.";
-    return { problem };
+    const slots = [system, ...messages].flatMap((block) => (block.isMade ? block.fields().map(({ slot }) => slot) : []));
+    const isMeant = slots.some(({ view }) => view.hasFocus && (line || !view.state.selection.main.empty));
+    return isMeant ? { problem: "This text was changed since it was saved. Save a version first, then comment on it." } : null;
   }
 
   /** @param {Place} place @param {boolean} line */
@@ -123,6 +143,7 @@ export class Texts {
     const here = marked.filter(({ thread }) => thread.placement.text !== null);
     for (const place of this.places) {
       const mine = here.filter(({ thread }) => thread.placement.text === place.index);
+      if (!place.isMade && mine.length === 0) continue;
       const state = (/** @type {Marked} */ { thread, active }) => (active ? "active" : thread.state === "resolved" ? "resolved" : thread.placement.state === "suggested" ? "suggested" : "open");
       if (place.slot.reader && place.slot.box.hidden) {
         place.slot.reader.mark(mine.map((each) => ({ ...each.thread.placement.bytes, id: each.thread.id, state: state(each) })));
