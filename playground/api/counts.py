@@ -17,31 +17,31 @@ from playground.counting import measure
 from playground.serializers import SPEC_HELP
 
 
-class CountInput(serializers.Serializer[Any]):
+class SizeInput(serializers.Serializer[Any]):
     spec = serializers.JSONField(help_text=SPEC_HELP)
     variables = serializers.JSONField(
         required=False, default=dict, help_text="Values by name; unset ones count as written."
     )
 
 
-class LargestOutput(serializers.Serializer[Any]):
+class LargestTextOutput(serializers.Serializer[Any]):
     field = serializers.CharField(help_text='"system", "messages.0", "tools" or "output_schema".')
     bytes = serializers.IntegerField()
     tokens = serializers.IntegerField(allow_null=True, help_text="Its share of the whole by bytes: about so many.")
 
 
-class EstimateOutput(serializers.Serializer[Any]):
+class SizeCostOutput(serializers.Serializer[Any]):
     input = serializers.FloatField()
     answer_most = serializers.FloatField(help_text="If the answer is as long as max_tokens allows.")
 
 
-class ProblemOutput(serializers.Serializer[Any]):
+class SizeProblemOutput(serializers.Serializer[Any]):
     field = serializers.CharField(help_text='Below the spec, dotted: "tools.0.input_schema.type"; may be empty.')
     message = serializers.CharField()
     level = serializers.ChoiceField(["error", "note"], help_text="error: a run of this will be refused.")
 
 
-class CountOutput(serializers.Serializer[Any]):
+class SizeOutput(serializers.Serializer[Any]):
     model = serializers.CharField()
     input_tokens = serializers.IntegerField(allow_null=True, help_text="Null: not known; `reason` says why.")
     at_least = serializers.IntegerField(allow_null=True, help_text="Tokens that are sure where they are not known.")
@@ -54,17 +54,17 @@ class CountOutput(serializers.Serializer[Any]):
     overflow = serializers.ChoiceField(
         ["input", "answer"], allow_null=True, help_text="What does not fit: the prompt, or all of a longest answer."
     )
-    largest = LargestOutput(allow_null=True)
-    cost = EstimateOutput(allow_null=True, help_text="US dollars; null where there is no price.")
-    problems = ProblemOutput(many=True)
+    largest = LargestTextOutput(allow_null=True)
+    cost = SizeCostOutput(allow_null=True, help_text="US dollars; null where there is no price.")
+    problems = SizeProblemOutput(many=True)
 
 
 class PromptCount(APIView):
-    @extend_schema(operation_id="prompts_count", request=CountInput, responses=CountOutput)
+    @extend_schema(operation_id="prompts_count", request=SizeInput, responses=SizeOutput)
     def post(self, request: Request, prompt_id: uuid.UUID) -> Response:
         """How many tokens a spec would take, what it would cost, and what will be refused. Nothing is kept or sent."""
         prompt = access.prompt_for(request.user, prompt_id)
-        given = checked(CountInput, request)
+        given = checked(SizeInput, request)
         values = wire.variable_values(given["variables"])
         size = measure(account=person(request), prompt=prompt, raw=given["spec"], values=values)
         return Response(size.as_json())
