@@ -150,8 +150,8 @@ class RunEvents(APIView):
         responses={
             (200, "text/event-stream"): OpenApiResponse(
                 OpenApiTypes.STR,
-                description="Events `status`, `text` (offset in code points, text), `reset` (all the text so far), "
-                "and `done`, which is the last.",
+                description="Events `status`, `block` (type of a block that is not text), `text` (offset in code "
+                "points, text), `reset` (all the text so far), and `done`, which is the last.",
             )
         },
     )

@@ -6,6 +6,7 @@
 
 kind     data
 status   {status}
+block    {type}                   a content block that is not text begins, such as thinking
 text     {offset, text}           offset: code points before this piece
 reset    {text}                   all the text so far, for a reader whose place is lost
 done     {status, stop_reason, error: {code, message} | null, usage: {input_tokens, output_tokens},
@@ -30,7 +31,7 @@ from redis.retry import Retry
 
 from inference_client.models import Run
 
-Kind = Literal["status", "text", "reset", "done"]
+Kind = Literal["status", "block", "text", "reset", "done"]
 
 STREAM_LENGTH = 20_000
 WHILE_RUNNING_S = 24 * 3600

@@ -14,10 +14,11 @@ from inference_client.events import STREAM_LENGTH, WHILE_RUNNING_S, Event, event
 COALESCE_S = 0.025
 _PAUSE_AFTER_ERROR_S = 0.2
 _CLOSE_WITHIN_S = 3.0
+_LONGEST_KIND = 64
 
 
 class TextPublisher:
-    """`add` takes text and never waits; `pump` writes it, batch by batch, until `close`.
+    """`add` and `begin` take what arrives and never wait; `pump` writes it, batch by batch, until `close`.
 
     While Redis is away the text waits here. If Redis comes back without the earlier text (it restarted), or with some
     of it twice (an answer to APPEND was lost), its length tells, and the whole text is stated anew with a `reset`.
@@ -28,6 +29,7 @@ class TextPublisher:
         self._events = events_key(run_id)
         self._text = text_key(run_id)
         self._pieces: list[str] = []
+        self._begun: list[str] = []
         self._written = 0  # pieces
         self._characters = 0
         self._bytes = 0
@@ -39,6 +41,11 @@ class TextPublisher:
         if piece:
             self._pieces.append(piece)
             self._wake.set()
+
+    def begin(self, kind: str) -> None:
+        """A block that is not text begins: whoever waits for text is told what there is in its place."""
+        self._begun.append(kind[:_LONGEST_KIND])
+        self._wake.set()
 
     async def pump(self) -> None:
         """Write until `close`. Not to be cancelled: redis-py loses a cancellation that meets it at work."""
@@ -61,6 +68,8 @@ class TextPublisher:
     async def _flush(self) -> bool:
         """Write the pieces that wait; False if Redis did not take them."""
         upto = len(self._pieces)
+        if not await self._tell_begun():
+            return False
         if upto == self._written:
             return True
         piece = "".join(self._pieces[self._written : upto])
@@ -71,6 +80,20 @@ class TextPublisher:
             self._bytes += len(piece.encode())
             if length != self._bytes:
                 await self._restate(upto)
+        except (redis.RedisError, OSError):
+            return False
+        return True
+
+    async def _tell_begun(self) -> bool:
+        """Nobody depends on it, so it is not told again where Redis may have taken it or not."""
+        begun, self._begun = self._begun, []
+        if not begun:
+            return True
+        pipe = self._redis.pipeline(transaction=True)
+        for kind in begun:
+            self._record(pipe, Event(kind="block", data={"type": kind}))
+        try:
+            await pipe.execute()
         except (redis.RedisError, OSError):
             return False
         return True

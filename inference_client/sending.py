@@ -34,9 +34,11 @@ _WITHOUT_BEARER = "2023-06-01"
 
 
 class TextSink(Protocol):
-    """Where text goes as it arrives. `add` must not wait."""
+    """Where text goes as it arrives, and word of what else begins. Neither may wait."""
 
     def add(self, piece: str) -> None: ...
+
+    def begin(self, kind: str) -> None: ...
 
 
 class QuietTooLong(httpx2.AsyncByteStream):
@@ -157,6 +159,8 @@ class Exchange:
     def _take(self, event: ParsedMessageStreamEvent[None]) -> None:
         if event.type == "message_stop":
             self._complete = True
+        if event.type == "content_block_start" and event.content_block.type != "text":
+            self._sink.begin(event.content_block.type)
         if event.type != "content_block_delta":
             return
         if self.first_token_at is None:

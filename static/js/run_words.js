@@ -61,6 +61,9 @@ export function stopWord(reason) {
   return STOPS[reason] ?? reason.replaceAll("_", " ");
 }
 
+/** What a model does before its text, by the block that it has begun. */
+const BEGUN = /** @type {Record<string, string>} */ ({ thinking: "Thinking", redacted_thinking: "Thinking", tool_use: "Writing the call of a tool" });
+
 /** A queue in which nothing moves for so long has nobody at its end. */
 const UNTAKEN_S = 20;
 
@@ -72,7 +75,7 @@ const UNTAKEN_S = 20;
  */
 export function waitingWords(run, seconds, before) {
   const time = `${seconds.toFixed(1)} s`;
-  if (run.status !== "queued") return `Waiting for the first token, ${time}.`;
+  if (run.status !== "queued") return `${BEGUN[run.block] ?? "Waiting for the first token"}, ${time}.`;
   if (before && before.count > 0) {
     const runs = before.count === 1 ? "1 run of yours waits" : `${before.count.toLocaleString()}${before.isMore ? " or more" : ""} runs of yours wait`;
     return `Queued, ${time}. ${runs} before it.`;

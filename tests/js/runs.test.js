@@ -69,6 +69,7 @@ test("who waits is told for how long, behind whom, and when nobody comes", () =>
   assert.match(waitingWords(waiting, 1, { count: 99, isMore: true }), /99 or more runs of yours wait before it/);
   assert.match(waitingWords(waiting, 30, { count: 0, isMore: false }), /No worker has taken it yet/);
   assert.equal(waitingWords({ ...waiting, status: "running" }, 2, null), "Waiting for the first token, 2.0 s.");
+  assert.equal(waitingWords({ ...waiting, status: "running", block: "thinking" }, 2, null), "Thinking, 2.0 s.");
 });
 
 test("facts that are not known are left out", () => {
