@@ -20,7 +20,7 @@ CHECK_HELP = (
 )
 
 
-class PersonOutput(serializers.Serializer[Any]):
+class MakerOutput(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     name = serializers.CharField()
 
@@ -98,7 +98,7 @@ class DatasetOutput(serializers.Serializer[Any]):
     bytes = serializers.IntegerField()
     revision = serializers.IntegerField()
     editable = serializers.BooleanField(help_text="Rows can be changed: 2,000 and 4 MiB at most.")
-    maker = PersonOutput(allow_null=True)
+    maker = MakerOutput(allow_null=True)
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     file = DatasetFileOutput(allow_null=True)
@@ -187,7 +187,7 @@ class BatchOutput(serializers.Serializer[Any]):
     dataset = DatasetNamedOutput(allow_null=True)
     columns = serializers.ListField(child=serializers.CharField())
     has_expected = serializers.BooleanField()
-    maker = PersonOutput()
+    maker = MakerOutput()
     mine = serializers.BooleanField()
     can = serializers.DictField(child=serializers.BooleanField())
     versions = BatchVersionOutput(many=True)

@@ -58,7 +58,8 @@ def pace_of(batch: Batch, counts: Mapping[str, int]) -> dict[str, float | int | 
 
 def summary_of(batch: Batch) -> list[dict[str, Any]]:
     """For each version: verdicts, tokens, times and cost. Kept for as long as making it costs little in comparison."""
-    key = f"batch-summary:{batch.pk}:{batch.state}:{batch.finished_at}"
+    ended = batch.finished_at.timestamp() if batch.finished_at else 0
+    key = f"batch-summary:{batch.pk}:{batch.state}:{ended}"
     kept = _recall(key)
     if kept is None:
         began = time.monotonic()

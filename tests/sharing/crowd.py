@@ -13,6 +13,9 @@ from django.utils import timezone
 import chat.services
 from accounts.models import ApiKey, User
 from accounts.services import create_account, create_api_key, deactivate_account
+from batches.rows import Row
+from batches.services.batches import AskedVersion, Plan, start_batch
+from batches.services.datasets import create_dataset
 from playground import services
 from playground.models import Prompt, Version
 from playground.services.comparisons import Column
@@ -121,7 +124,14 @@ def _things_of_the_owner(people: dict[str, User], prompt: Prompt, version: Versi
     transfer: OwnershipTransfer = offer_ownership(person=owner, prompt=prompt, to=people[EDITOR])
     asked = AccessRequest.objects.create(prompt=prompt, account=people[STRANGER])
     thread = start_thread(person=people[COMMENTER], version=version, anchor=None, body=f"{SECRET} comment")
+    dataset = create_dataset(account=owner, prompt=prompt, name=f"{SECRET} cases", rows=[Row(values={"a": SECRET})])
+    column = AskedVersion(version=version, pointer="1", model="test-model", provider="self-hosted")
+    batch = start_batch(
+        account=owner, plan=Plan(prompt=prompt, dataset=dataset, versions=[column], checks=[], name=f"{SECRET} batch")
+    )
     return {
+        "dataset_id": dataset.pk,
+        "batch_id": batch.pk,
         "thread_id": thread.pk,
         "comment_id": thread.comments.get().pk,
         "prompt_id": prompt.pk,

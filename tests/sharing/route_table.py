@@ -212,6 +212,31 @@ REVIEW: dict[str, list[Row]] = {
     "api-comment": [row("PATCH", {COMMENTER}, data={"body": "Hello"}), row("DELETE", {OWNER, COMMENTER})],
 }
 
+_CASES = {"name": "New", "rows": [{"values": {"a": "b"}}]}
+_BATCH = {"rows": [{"values": {"a": "b"}}], "versions": [1]}
+#: Also read by who may no longer run the prompt, if they started it; steered by who started it.
+_STARTED = {"answers": {EDITOR: 403}}
+
+BATCHES: dict[str, list[Row]] = {
+    "api-datasets": [row("GET", EDITS), row("POST", EDITS, data=_CASES)],
+    "api-dataset": [own("GET", EDITS), own("PATCH", EDITS, data={"name": "New"}), own("DELETE", EDITS)],
+    "api-dataset-complete": [own("POST", EDITS)],
+    "api-dataset-rows": [own("GET", EDITS), own("PATCH", EDITS, data={"revision": 1, "edits": []})],
+    "api-dataset-rows-csv": [own("GET", EDITS)],
+    "api-dataset-rows-jsonl": [own("GET", EDITS)],
+    "api-batches": [row("GET", EDITS), row("POST", EDITS, data=_BATCH)],
+    "api-batches-estimate": [row("POST", EDITS, data=_BATCH)],
+    "api-batch": [own("GET", EDITS), own("DELETE", **_STARTED)],
+    "api-batch-pause": [own("POST", **_STARTED)],
+    "api-batch-resume": [own("POST", **_STARTED)],
+    "api-batch-cancel": [own("POST", **_STARTED)],
+    "api-batch-retry": [own("POST", **_STARTED)],
+    "api-batch-results": [own("GET", EDITS)],
+    "api-batch-result-row": [own("GET", EDITS)],
+    "api-batch-results-csv": [own("GET", EDITS)],
+    "api-batch-results-jsonl": [own("GET", EDITS)],
+}
+
 CHAT: dict[str, list[Row]] = {
     "api-chat-conversations": [
         signed_in("GET"),
@@ -329,6 +354,6 @@ SOCKETS = {
     r"": NOBODY,
 }
 
-TABLE = {**API, **REVIEW, **CHAT, **PAGES}
+TABLE = {**API, **REVIEW, **BATCHES, **CHAT, **PAGES}
 
 __all__ = ["ACCOUNT_ROUTES", "ANONYMOUS", "EXPIRED", "REVOKED", "SOCKETS", "STRANGER", "TABLE", "Row", "own", "row"]
