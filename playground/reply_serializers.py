@@ -28,7 +28,7 @@ class TurnSummaryOutput(serializers.Serializer[Any]):
     results = serializers.IntegerField(help_text="How many calls it answers.")
 
 
-class ConversationNodeOutput(serializers.Serializer[Any]):
+class RunConversationNodeOutput(serializers.Serializer[Any]):
     id = serializers.UUIDField(source="pk")
     parent = serializers.UUIDField(  # type: ignore[assignment]  # the stubs see Field.parent, not a field
         source="parent_id", allow_null=True, help_text="The run it continues."
@@ -45,7 +45,7 @@ class ConversationNodeOutput(serializers.Serializer[Any]):
         return added
 
 
-class ConversationOutput(serializers.Serializer[Any]):
+class RunConversationOutput(serializers.Serializer[Any]):
     run = serializers.UUIDField(help_text="The one asked for.")
     root = serializers.UUIDField(help_text="The first run.")  # type: ignore[assignment]  # as above
     version = serializers.IntegerField(help_text="Number of the version that the conversation began with.")
@@ -53,7 +53,7 @@ class ConversationOutput(serializers.Serializer[Any]):
         child=serializers.JSONField(),
         help_text="On the first page: the messages after the version's own that the run asked for has sent.",
     )
-    results = ConversationNodeOutput(many=True, help_text="The runs of the tree, newest first.")
+    results = RunConversationNodeOutput(many=True, help_text="The runs of the tree, newest first.")
     next = serializers.CharField(allow_null=True)
 
 

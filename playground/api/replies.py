@@ -20,9 +20,9 @@ from playground.api.asking import IDEMPOTENCY_KEY, checked, idempotency_key, per
 from playground.models import MAX_TOOL_NAME, ToolResult, VersionRun
 from playground.models.version import VersionRunQuerySet
 from playground.reply_serializers import (
-    ConversationNodeOutput,
-    ConversationOutput,
     ReplyInput,
+    RunConversationNodeOutput,
+    RunConversationOutput,
     ToolResultListOutput,
 )
 from playground.serializers import QueuedRunOutput
@@ -75,7 +75,7 @@ class RunReplies(APIView):
 class RunConversation(APIView):
     pagination_class = NewestFirst
 
-    @extend_schema(operation_id="runs_conversation", responses=ConversationOutput)
+    @extend_schema(operation_id="runs_conversation", responses=RunConversationOutput)
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         """The tree of replies that one of my runs is part of, in short, and the whole turns that this run sent."""
         asked = _own_run(request, run_id)
@@ -83,7 +83,7 @@ class RunConversation(APIView):
         tree = VersionRun.objects.visible_to(person(request)).of_conversation(asked)
         rows = pages.paginate_queryset(_lightly(tree), request)
         first = "cursor" not in request.query_params
-        listed = pages.get_paginated_response(ConversationNodeOutput(rows, many=True).data).data
+        listed = pages.get_paginated_response(RunConversationNodeOutput(rows, many=True).data).data
         return Response(
             {
                 "run": asked.pk,
