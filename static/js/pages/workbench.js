@@ -8,6 +8,7 @@ import { bindRename } from "../rename_form.js";
 import { bindComments } from "../review/bench_comments.js";
 import { bindSharing } from "../sharing/bench_sharing.js";
 import { may } from "../sharing/permissions.js";
+import { Talk } from "../talk/talk.js";
 import { toastError } from "../toast.js";
 import { Workbench } from "../workbench.js";
 import { pane } from "./tree.js";
@@ -17,6 +18,7 @@ const page = pageData("page");
 bindPanes(root);
 if (may("own")) bindRename(page.prompt.id);
 const bench = new Workbench(root, page, pane);
+new Talk(bench);
 
 const menu = bindPromptMenu(() => bench.version?.number ?? 0);
 one("[data-save]").addEventListener("click", () => void bench.openSave());
