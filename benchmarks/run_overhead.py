@@ -12,7 +12,8 @@ first token; `alone` is the same without the line.
 
 The whole application runs in a temporary folder with the embedded model; every prompt begins with a number that no
 cache knows. Exits with 1 if the overhead is above 150 ms, the other person's run starts later than their tier allows
-(the wait at which the inference backend refuses new work of the tier `free`, 2 s), or the median page takes over 100 ms.
+(2 s: the wait at which the inference backend refuses work of the lowest tier; the people here are `pro`, 10 s), or a page in twenty takes over
+100 ms.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ MAKE_PEOPLE = """
 from accounts.models import User
 from accounts.services import ALL_SCOPES, create_api_key
 for number in range({count}):
-    person = User.objects.create_user(f"person-{{number}}@example.com", None)
+    person = User.objects.create_user(f"person-{{number}}@example.com", None, tier="pro")
     print("KEY", create_api_key(account=person, name="benchmark", scopes=ALL_SCOPES)[1])
 """
 
@@ -253,7 +254,7 @@ def is_good(report: dict[str, Any]) -> bool:
     return (
         all(row["overhead_p50_ms"] <= WANTED_MS for row in report["at_once"])
         and line["behind_the_line"]["start_worst_ms"] <= WANTED_START_MS
-        and line["page_p50_ms"] <= WANTED_PAGE_MS
+        and line["page_p95_ms"] <= WANTED_PAGE_MS
     )
 
 

@@ -29,6 +29,10 @@ from inference_client.outcomes import STREAM_CUT, Failure
 from inference_client.providers import Target
 
 MAX_ATTEMPTS = 3
+#: An overload passes, and the run lost nothing by waiting: it is asked for again for a minute or two.
+MAX_ATTEMPTS_WHEN_FULL = 12
+LONGEST_PAUSE_S = 8.0
+LONGEST_WAIT_WHEN_FULL_S = 120.0
 LONGEST_RETRY_AFTER_S = 60.0
 _LONGEST_MESSAGE = 1000
 #: Controls (NUL among them) and halves of surrogate pairs: not for PostgreSQL, not for a page.
@@ -98,9 +102,13 @@ def _classify(error: Exception, *, begun: bool, target: Target) -> Failure:
 
 def retry_delay_s(failure: Failure, *, attempt: int) -> float | None:
     """Seconds to wait before attempt `attempt` + 1; None to give up. Waits of over a minute are not ours to wait."""
-    if not failure.retryable or attempt >= MAX_ATTEMPTS:
+    full = failure.code in ("rate_limited", "upstream_overloaded")
+    if not failure.retryable or attempt >= (MAX_ATTEMPTS_WHEN_FULL if full else MAX_ATTEMPTS):
         return None
-    delay = failure.retry_after_s if failure.retry_after_s is not None else float(2 ** (attempt - 1))
+    usual = min(float(2 ** (attempt - 1)), LONGEST_PAUSE_S)
+    delay = failure.retry_after_s if failure.retry_after_s is not None else usual
+    if full and attempt * delay > LONGEST_WAIT_WHEN_FULL_S:
+        return None
     return delay if delay <= LONGEST_RETRY_AFTER_S else None
 
 

@@ -122,6 +122,17 @@ def test_the_wait_is_what_the_upstream_asked_for_or_doubles(
     assert retry_delay_s(failure, attempt=attempt) == delay
 
 
+@pytest.mark.parametrize(
+    ("asked", "attempt", "delay"),
+    [(None, 3, 4.0), (None, 11, 8.0), (None, 12, None), (60.0, 2, 60.0), (60.0, 3, None), (61.0, 1, None)],
+)
+def test_a_full_server_is_asked_again_for_a_minute_or_two(
+    asked: float | None, attempt: int, delay: float | None
+) -> None:
+    failure = Failure(code="upstream_overloaded", message="x", retryable=True, retry_after_s=asked)
+    assert retry_delay_s(failure, attempt=attempt) == delay
+
+
 @pytest.mark.parametrize("value", ["soon", "-1", "0", "nan", "Wed, 21 Oct 2026 07:28:00 GMT"])
 def test_a_retry_after_that_is_no_number_of_seconds_is_ignored(value: str) -> None:
     assert (
