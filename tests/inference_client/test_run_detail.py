@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import datetime as dt
 import uuid
 from collections.abc import Callable
 
 import pytest
+from pytest_django import Settings
 from redis import Redis
 from rest_framework.test import APIClient
 
@@ -67,6 +69,35 @@ def test_an_ended_run_shows_everything(owner_api: APIClient, make_run: MakeRun) 
     assert found["upstream_request_id"] == "req_9"
     assert found["timings"]["ttft_ms"] >= 0
     assert found["timings"]["tokens_per_s"] > 0
+
+
+def test_a_run_tells_how_long_it_waited_for_a_worker(owner_api: APIClient, make_run: MakeRun) -> None:
+    run = make_run()
+    assert owner_api.get(address(run.pk)).json()["timings"]["queue_ms"] is None
+    claim_run(run_id=run.pk, now=run.queued_at + dt.timedelta(milliseconds=1250))
+    assert owner_api.get(address(run.pk)).json()["timings"]["queue_ms"] == 1250
+
+
+def test_the_headers_that_matter_are_shown_and_no_key_is(
+    owner_api: APIClient, make_run: MakeRun, settings: Settings
+) -> None:
+    settings.INFERENCE_API_KEY = "sk-secret-of-the-operator"
+    run = make_run()
+    answer = owner_api.get(address(run.pk))
+    assert answer.json()["wire_headers"] == {"anthropic-version": "2023-06-01", "Idempotency-Key": str(run.pk)}
+    assert "sk-secret" not in answer.text
+
+
+def test_the_request_can_be_left_out(owner_api: APIClient, make_run: MakeRun) -> None:
+    run = make_run(messages=[{"role": "user", "content": "only here"}])
+    answer = owner_api.get(address(run.pk), {"leave_out": "request"})
+    assert answer.json()["wire_request"] is None
+    assert "only here" not in answer.text
+    assert answer.json().keys() == owner_api.get(address(run.pk)).json().keys()
+
+
+def test_a_run_without_a_schema_has_no_verdict(owner_api: APIClient, make_run: MakeRun) -> None:
+    assert owner_api.get(address(make_run().pk)).json()["structured"] is None
 
 
 def test_a_stranger_and_an_unknown_id_get_the_same_answer(stranger_api: APIClient, make_run: MakeRun) -> None:

@@ -56,6 +56,39 @@ def test_readers_are_told_each_step(upstream: Upstream, make_run: MakeRun, send:
     assert kinds[-1][1]["usage"] == {"input_tokens": 7, "output_tokens": 5}
 
 
+async def think_then_call(call: Call, wire: Wire) -> None:
+    await wire.begin()
+    await wire.start_message()
+    await wire.event("content_block_stop", index=0)
+    thinking = {"type": "thinking", "thinking": "", "signature": ""}
+    await wire.event("content_block_start", index=1, content_block=thinking)
+    await wire.event("content_block_delta", index=1, delta={"type": "thinking_delta", "thinking": "Hm."})
+    await wire.event("content_block_stop", index=1)
+    tool = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
+    await wire.event("content_block_start", index=2, content_block=tool)
+    await wire.event("content_block_delta", index=2, delta={"type": "input_json_delta", "partial_json": '{"at": 1}'})
+    await wire.event("content_block_stop", index=2)
+    await wire.event(
+        "message_delta", delta={"stop_reason": "tool_use", "stop_sequence": None}, usage={"output_tokens": 5}
+    )
+    await wire.event("message_stop")
+    await wire.end()
+
+
+def test_readers_are_told_when_the_model_thinks_or_calls_a_tool_and_the_blocks_are_kept_in_order(
+    upstream: Upstream, make_run: MakeRun, send: Send
+) -> None:
+    upstream.does(think_then_call)
+    run = send(make_run())
+    assert [data["type"] for kind, data in told(run) if kind == "block"] == ["thinking", "tool_use"]
+    assert (run.status, run.output, run.stop_reason) == ("succeeded", "", "tool_use")
+    assert run.response is not None
+    assert [(block["type"], block.get("thinking"), block.get("input")) for block in run.response["content"][1:]] == [
+        ("thinking", "Hm.", None),
+        ("tool_use", None, {"at": 1}),
+    ]
+
+
 def test_the_request_goes_out_as_it_was_stored(upstream: Upstream, owner: User, send: Send) -> None:
     upstream.does(answer_hello)
     body: dict[str, Any] = {
