@@ -11,8 +11,8 @@ along. `start_ms` is from the creation of a run of the other person to its start
 first token; `alone` is the same without the line.
 
 The whole application runs in a temporary folder with the embedded model; every prompt begins with a number that no
-cache knows. Exits with 1 if the overhead is above 150 ms, the other person's run starts later than their tier allows
-(2 s: the wait at which the inference backend refuses work of the lowest tier; the people here are `pro`, 10 s), or a page in twenty takes over
+cache knows. The people are `pro`. Exits with 1 if the overhead is above 150 ms, the other person's run starts later
+than 2 s (the wait at which the inference backend refuses new work of the lowest tier), or a page in twenty takes over
 100 ms.
 """
 

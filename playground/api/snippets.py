@@ -35,7 +35,7 @@ class NoteOutput(serializers.Serializer[Any]):
     refused = serializers.BooleanField(help_text="Whether the target would refuse the request for it.")
 
 
-class ComparedRunOutput(serializers.Serializer[Any]):
+class ProvenRunOutput(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     queued_at = serializers.DateTimeField()
     request_sha256 = serializers.SerializerMethodField()
@@ -48,7 +48,7 @@ class ProvenSnippetOutput(serializers.Serializer[Any]):
     text = serializers.CharField()
     request_sha256 = serializers.CharField(help_text="Hex SHA-256 of the canonical form (RFC 8785) of what it sends.")
     notes = NoteOutput(many=True)
-    last_run = ComparedRunOutput(allow_null=True, help_text="Your last run of this version.")
+    last_run = ProvenRunOutput(allow_null=True, help_text="Your last run of this version.")
     equal = serializers.BooleanField(allow_null=True, help_text="Whether that run sent the same request.")
     differences = serializers.ListField(
         child=serializers.CharField(), help_text="Fields in which the two requests differ."
