@@ -10,6 +10,7 @@ export {
   keymap,
   lineNumbers,
   placeholder,
+  tooltips,
   ViewPlugin,
   WidgetType,
 } from "@codemirror/view";

@@ -1,5 +1,5 @@
 /* After `{{`: the names of the prompt, to choose from by key or pointer. */
-import { autocompletion, pickedCompletion } from "../vendor/codemirror.js";
+import { autocompletion, pickedCompletion, tooltips } from "../vendor/codemirror.js";
 import { openName } from "./template.js";
 import { variables } from "./variable_index.js";
 
@@ -47,8 +47,11 @@ function offerNames(context) {
   const { state, pos } = context;
   const open = openName(state.sliceDoc(Math.max(0, pos - LOOK_BACK), pos));
   if (!open || variables.offers.length === 0) return null;
-  const options = variables.offers.map(({ name, detail, info }) => ({ label: name, detail, info: info || undefined, apply: applyName(name, open.blank) }));
+  const options = variables.offers.map(({ name, detail, info, boost }) => ({ label: name, detail, info: info || undefined, boost, apply: applyName(name, open.blank) }));
   return { from: pos - open.typed.length, options, validFor: /^[_\-\p{L}\p{M}\p{N}]*$/u };
 }
 
-export const completion = autocompletion({ override: [offerNames], icons: false, tooltipClass: () => "variable-completion" });
+const popup = autocompletion({ override: [offerNames], icons: false, tooltipClass: () => "variable-completion" });
+
+/* In the body of the page: a block may cut off what hangs out of it. */
+export const completion = [popup, typeof document === "undefined" ? [] : tooltips({ parent: document.body })];

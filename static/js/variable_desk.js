@@ -66,6 +66,7 @@ export class VariableDesk {
       name,
       detail: panel.unusedNames.includes(name) ? "in no text yet" : variables.unset.has(name) ? "unset" : "",
       info: panel.cards.get(name).description,
+      boost: panel.unusedNames.includes(name) ? 0 : 1,
     }));
   }
 

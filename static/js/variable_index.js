@@ -1,6 +1,6 @@
 /* What is known of the variables of the open prompt, for the editors of its texts: one for the page. */
 
-/** @typedef {{name: string, detail: string, info: string}} Offer */
+/** @typedef {{name: string, detail: string, info: string, boost: number}} Offer boost: what is in use goes before the rest */
 
 class VariableIndex {
   constructor() {

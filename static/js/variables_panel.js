@@ -107,7 +107,7 @@ export class VariablesPanel {
     const unused = this.unusedNames.length;
     const parts = [
       size > 0 ? `${size} of ${this.names.length} without a value` : String(this.names.length),
-      unused > 0 && `${unused} declared and in no text`,
+      unused > 0 && `${unused} unused`,
     ];
     one("[data-variables-note]", this.root).textContent = parts.filter(Boolean).join(" · ");
     one("[data-variables-tidy]", this.root, HTMLElement).hidden = unused < 2 || !this.canDeclare;
