@@ -2,6 +2,7 @@
 import { call } from "../api.js";
 import { afterQuiet, el, one } from "../dom.js";
 import { toastError } from "../toast.js";
+import { versionWords } from "./batch_words.js";
 import { shownValue } from "./case_sheet.js";
 import { GridView } from "./grid_view.js";
 import { PagedRows } from "./paged_rows.js";
@@ -53,8 +54,8 @@ export class BatchGrid {
 
   #setColumns() {
     const { versions, has_expected: hasExpected } = this.batch;
-    const heads = [el("span", {}, "Case"), ...(hasExpected ? [el("span", {}, "Expected")] : []), ...versions.map(({ label }) => el("span", { class: "truncate", title: label, dir: "auto" }, label))];
-    const widths = [...Array(this.before).fill("minmax(var(--grid-case), 1fr)"), ...versions.map(() => "minmax(var(--grid-answer), 2fr)")];
+    const heads = [el("span", {}, "Case"), ...(hasExpected ? [el("span", {}, "Expected")] : []), ...versions.map((version) => el("span", { class: "truncate", title: versionWords(version), dir: "auto" }, versionWords(version)))];
+    const widths = [...Array(this.before).fill({ least: "var(--grid-case)", share: 1 }), ...versions.map(() => ({ least: "var(--grid-answer)", share: 2 }))];
     this.grid.setColumns(heads, widths);
   }
 

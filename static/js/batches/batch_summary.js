@@ -1,6 +1,7 @@
 /* The small picture of a batch: for each version the share that passed, a bar for each check, and how fast it was. */
 import { el } from "../dom.js";
 import { money } from "../prices.js";
+import { versionWords } from "./batch_words.js";
 import { measuredWords, shareWords } from "./durations.js";
 
 /** @typedef {import("./batch_words.js").Batch} Batch */
@@ -73,10 +74,14 @@ function card(batch, summary) {
   return el(
     "article",
     { class: "summary-card" },
-    el("h3", { class: "truncate", title: version.label, dir: "auto" }, version.label),
+    el("h3", { class: "truncate", title: versionWords(version), dir: "auto" }, versionWords(version)),
     el("p", { class: "summary-result" }, el("strong", { class: "numeric" }, result), " ", el("span", { class: "soft numeric" }, about)),
-    ...checkBars(batch, summary),
-    el("dl", { class: "summary-facts numeric" }, ...factsOf(summary).flatMap(([name, words]) => [el("dt", {}, name), el("dd", {}, words)])),
+    el(
+      "div",
+      {},
+      ...(hasChecks ? [el("div", { class: "summary-checks" }, ...checkBars(batch, summary))] : []),
+      el("dl", { class: "summary-facts numeric" }, ...factsOf(summary).flatMap(([name, words]) => [el("dt", {}, name), el("dd", {}, words)])),
+    ),
   );
 }
 

@@ -5,7 +5,7 @@ import { aboutWords } from "./durations.js";
  * @typedef {"waiting" | "running" | "checking" | "done" | "passed" | "failed" | "error" | "cancelled"} CellStatus
  * @typedef {{verdict: "pass" | "fail" | "error" | "skip", reason: string}} Verdict
  * @typedef {{id: string, status: CellStatus, run: string | null, attempt: number, excerpt: string, output_chars: number, stop_reason: string | null,
- *   checks: Verdict[], error: {code: string, message: string} | null, ttft_ms: number | null, duration_ms: number | null,
+ *   checks: (Verdict | null)[], error: {code: string, message: string} | null, ttft_ms: number | null, duration_ms: number | null,
  *   input_tokens: number | null, output_tokens: number | null, output?: string, run_visible?: boolean}} Cell
  * @typedef {{index: number, values: Record<string, unknown>, cut: boolean, expected: string | null, different: boolean, cells: (Cell | null)[]}} ResultRow
  * @typedef {Record<"total" | "not_sent" | "waiting" | "running" | "checking" | "done" | "passed" | "failed" | "error" | "cancelled", number>} Counts
@@ -35,12 +35,20 @@ export const CELLS = {
 };
 
 /** @type {Record<Verdict["verdict"], {word: string, icon: string, tone: string}>} */
-export const VERDICTS = {
+const VERDICTS = {
   pass: { word: "passed", icon: "check", tone: "good" },
   fail: { word: "failed", icon: "x", tone: "bad" },
   error: { word: "could not be judged", icon: "triangle-alert", tone: "warn" },
   skip: { word: "skipped", icon: "ban", tone: "plain" },
 };
+
+/** Of a check that is still to be judged. */
+const AWAITED = { word: "being judged", icon: "clock", tone: "busy" };
+
+/** @param {Verdict | null} verdict null while a model is asked */
+export function verdictWords(verdict) {
+  return verdict ? VERDICTS[verdict.verdict] : AWAITED;
+}
 
 /** @param {Batch} batch */
 export function stateWords({ state, held_until: held }) {
@@ -48,11 +56,19 @@ export function stateWords({ state, held_until: held }) {
 }
 
 /**
- * The state as the mark of runs draws it.
+ * A version as it was asked for: a label or a branch goes with the number that it stood for.
+ * @param {Pick<Batch["versions"][number], "label" | "pointer" | "number">} version
+ */
+export function versionWords({ label, pointer, number }) {
+  return /^\d+$/.test(pointer) || label.includes(pointer) ? label : `${pointer}: ${label || `v${number}`}`;
+}
+
+/**
+ * The state as the mark of runs draws it: green only if nothing went wrong.
  * @param {Batch} batch
  */
 export function stateMark({ state, counts }) {
-  if (state === "finished") return counts.error > 0 ? "failed" : "succeeded";
+  if (state === "finished") return counts.error + counts.failed > 0 ? "clean" : "succeeded";
   return state === "paused" ? "idle" : state;
 }
 
@@ -101,7 +117,7 @@ export function progressFacts({ state, counts, ended, rate_per_minute: rate, sec
  */
 export function cellWords(cell, checks) {
   if (!cell) return "Not sent yet";
-  const verdicts = cell.checks.map(({ verdict }, index) => `${checks[index]?.label ?? "check"}: ${VERDICTS[verdict].word}`);
+  const verdicts = cell.checks.map((verdict, index) => `${checks[index]?.label ?? "check"}: ${verdictWords(verdict).word}`);
   const error = cell.error ? [cell.error.message] : [];
   return [CELLS[cell.status].word, ...error, ...verdicts].join(", ");
 }

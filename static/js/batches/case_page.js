@@ -89,6 +89,7 @@ export class CasePage {
     this.#openTable(source, sheet, about);
     this.#bindRows(sheet);
     this.#showState({ kind: "saved", message: "" });
+    if (rows.length === 0) this.#say("Type, paste cells from a spreadsheet, or drop a CSV or JSONL file.");
   }
 
   #openWindow() {

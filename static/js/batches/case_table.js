@@ -35,6 +35,8 @@ export class CaseTable {
     this.options = options;
     /** @type {CellEditor | null} */
     this.editor = null;
+    /** Where Enter goes back to after cells were filled one beside the other. */
+    this.lineStart = 0;
     /** Esc was the last key: Tab leaves the table. */
     this.leaves = false;
     this.grid = new GridView(root, {
@@ -42,7 +44,10 @@ export class CaseTable {
       paint: (cell, place) => this.#paintCell(cell, place),
       nameRow: (row) => (row < rows.count ? (row + 1).toLocaleString() : "+"),
       onWindow: (first, last) => rows.want(first, Math.min(last, rows.count)),
-      onMove: options.onMove,
+      onMove: (place) => {
+        this.lineStart = place.column;
+        options.onMove(place);
+      },
       onOpen: (place) => this.edit(place),
       onKey: (event) => this.#onKey(event),
     });
@@ -55,7 +60,7 @@ export class CaseTable {
   /** @param {Column[]} columns */
   setColumns(columns) {
     this.options.columns = columns;
-    this.grid.setColumns(columns.map(columnHead), columns.map(() => "minmax(var(--grid-cell), 1fr)"));
+    this.grid.setColumns(columns.map(columnHead), columns.map(() => ({ least: "var(--grid-cell)", share: 1 })));
     this.refresh();
   }
 
@@ -96,7 +101,7 @@ export class CaseTable {
       if (place.row < this.rows.count) this.options.onOpen(place);
       return;
     }
-    this.grid.moveTo(place);
+    this.#moveInLine(place);
     const cell = this.grid.cellAt(place);
     if (!cell) return;
     cell.replaceChildren();
@@ -121,8 +126,14 @@ export class CaseTable {
       return;
     }
     this.grid.focus();
-    const next = step === "down" ? { row: place.row + 1, column: place.column } : placeBeside(place, step === "on" ? 1 : -1, this.grid.extent);
-    if (next) this.grid.moveTo(next);
+    const next = step === "down" ? { row: place.row + 1, column: this.lineStart } : placeBeside(place, step === "on" ? 1 : -1, this.grid.extent);
+    if (next) this.#moveInLine(next, step === "down" ? next.column : this.lineStart);
+  }
+
+  /** @param {Place} place @param {number} [start] */
+  #moveInLine(place, start = this.lineStart) {
+    this.grid.moveTo(place);
+    this.lineStart = start;
   }
 
   /** @param {KeyboardEvent} event */
@@ -135,7 +146,7 @@ export class CaseTable {
       if (leaves) return true;
       const next = placeBeside(active, event.shiftKey ? -1 : 1, extent);
       if (next) {
-        this.grid.moveTo(next);
+        this.#moveInLine(next);
         event.preventDefault();
       }
       return true;

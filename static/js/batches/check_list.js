@@ -44,7 +44,7 @@ export class CheckList {
     this.checks.push(check);
     this.#paint();
     this.onChange();
-    const field = this.list.lastElementChild?.querySelector("input, textarea, select, button");
+    const field = this.list.lastElementChild?.querySelector(":is(input, textarea, select)") ?? this.list.lastElementChild?.querySelector("button");
     if (field instanceof HTMLElement) field.focus();
   }
 

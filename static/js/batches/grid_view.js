@@ -46,11 +46,12 @@ export class GridView {
 
   /**
    * @param {(Node | string)[]} heads of the columns, without that of the row's number
-   * @param {string[]} widths as a grid template takes them
+   * @param {{least: string, share: number}[]} widths least: a length; share: of what is left over
    */
   setColumns(heads, widths) {
     this.columns = heads.length;
-    this.root.style.setProperty("--grid-columns", widths.join(" "));
+    this.root.style.setProperty("--grid-columns", widths.map(({ least, share }) => `minmax(${least}, ${share}fr)`).join(" "));
+    this.root.style.setProperty("--grid-least", `calc(${["var(--grid-number)", ...widths.map(({ least }) => least)].join(" + ")})`);
     this.root.setAttribute("aria-colcount", String(heads.length + 1));
     const names = heads.map((head, column) => el("div", { role: "columnheader", class: "grid-name", "aria-colindex": column + 2 }, head));
     this.head.replaceChildren(el("div", { role: "columnheader", class: "grid-number", "aria-colindex": 1 }, el("span", { class: "visually-hidden" }, "Row")), ...names);

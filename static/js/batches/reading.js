@@ -35,8 +35,8 @@ export function problemWords({ status, count, file }) {
   const rows = `${total.toLocaleString()} ${total === 1 ? "row" : "rows"}`;
   const first = file && total > file.problems.length ? ` The first ${file.problems.length.toLocaleString()} are listed.` : "";
   if (status === "ready") return { title: `${rows} of the file ${total === 1 ? "was" : "were"} left out`, about: `${count.toLocaleString()} ${count === 1 ? "row was" : "rows were"} taken in.${first}` };
-  const about = total > 0 ? `Nothing was taken in.${first} Mend the file and choose it again, or take it in without these rows.` : "Nothing was taken in. Mend the file and choose it again.";
-  return { title: file?.error?.message ?? `Something is wrong with ${rows}`, about };
+  const title = total > 0 ? `${rows} of the file cannot be read` : "The file was not taken in";
+  return { title, about: `${file?.error?.message ?? "Nothing was taken in. Mend the file and choose it again."}${first}` };
 }
 
 export class Reading {

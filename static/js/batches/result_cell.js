@@ -1,6 +1,6 @@
 /* A cell of the pass/fail grid: how the answer begins, and a mark for each check. Never colour alone. */
 import { el, icon } from "../dom.js";
-import { CELLS, VERDICTS } from "./batch_words.js";
+import { CELLS, verdictWords } from "./batch_words.js";
 
 /** @typedef {import("./batch_words.js").Cell} Cell */
 /** @typedef {{label: string, name?: string}} Check */
@@ -16,12 +16,15 @@ function mark(tone, name, label, word, reason = "") {
 
 /** @param {Cell} cell @param {Check[]} checks @returns {HTMLElement[]} */
 export function marksOf({ checks: verdicts }, checks) {
-  const shown = verdicts.map(({ verdict, reason }, index) => ({ verdict, reason, label: checks[index]?.name || checks[index]?.label || `check ${index + 1}` }));
-  const one = (/** @type {(typeof shown)[number]} */ { verdict, reason, label }) => mark(VERDICTS[verdict].tone, VERDICTS[verdict].icon, label, VERDICTS[verdict].word, reason);
+  const shown = verdicts.map((verdict, index) => ({ verdict, label: checks[index]?.name || checks[index]?.label || `check ${index + 1}` }));
+  const one = (/** @type {(typeof shown)[number]} */ { verdict, label }) => {
+    const { tone, icon: name, word } = verdictWords(verdict);
+    return mark(tone, name, label, word, verdict?.reason);
+  };
   if (shown.length <= MOST_MARKS) return shown.map(one);
-  const passed = shown.filter(({ verdict }) => verdict === "pass").length;
-  const others = shown.filter(({ verdict }) => verdict !== "pass").map(one);
-  return passed > 0 ? [mark("good", "check", `${passed} of ${shown.length}`, "passed"), ...others] : others;
+  const passed = shown.filter(({ verdict }) => verdict?.verdict === "pass").length;
+  const others = shown.filter(({ verdict }) => verdict?.verdict !== "pass").map(one);
+  return passed > 0 ? [mark("good is-count", "check", `${passed} of ${shown.length}`, "passed"), ...others] : others;
 }
 
 /**
@@ -38,7 +41,7 @@ export function paintResult(place, cell, checks) {
   const { word, icon: name, tone } = CELLS[cell.status];
   place.dataset.tone = tone;
   const state = el("span", { class: `mark is-${tone}` }, icon(name), word);
-  const text = cell.error && cell.excerpt === "" ? cell.error.message : cell.excerpt;
+  const text = (cell.error && cell.excerpt === "" ? cell.error.message : cell.excerpt).replace(/\n\s*\n/g, "\n");
   const isEmpty = text === "" && ["done", "passed", "failed"].includes(cell.status);
   const excerpt = isEmpty ? el("span", { class: "cell-word" }, "empty answer") : el("span", { class: "cell-excerpt", dir: "auto" }, text);
   place.replaceChildren(excerpt, el("span", { class: "marks" }, state, ...marksOf(cell, checks)));

@@ -3,7 +3,7 @@ import { ApiError, call } from "../api.js";
 import { copyFrom } from "../copy.js";
 import { el, icon } from "../dom.js";
 import { stopWord } from "../run_words.js";
-import { CELLS, VERDICTS } from "./batch_words.js";
+import { CELLS, verdictWords, versionWords } from "./batch_words.js";
 import { shownValue } from "./case_sheet.js";
 import { measuredWords } from "./durations.js";
 
@@ -38,7 +38,7 @@ export class ResultPanel {
     const asking = (this.asking = new AbortController());
     const isOther = this.open?.index !== index || this.open.position !== position;
     this.open = { index, position };
-    const title = [`Row ${(index + 1).toLocaleString()}`, ...(position === null ? [] : [batch.versions[position].label])].join(", ");
+    const title = [`Row ${(index + 1).toLocaleString()}`, ...(position === null ? [] : [versionWords(batch.versions[position])])].join(", ");
     if (isOther || !this.side.isOpen) this.side.open(title, [el("p", { class: "soft" }, "Loading…")]);
     try {
       /** @type {WholeRow} */
@@ -90,7 +90,7 @@ function textBox(text) {
 
 /** @param {Batch} batch @param {Batch["versions"][number]} version @param {Cell | null} cell @param {boolean} named */
 function answerOf(batch, version, cell, named) {
-  const title = named ? version.label : "Answer";
+  const title = named ? versionWords(version) : "Answer";
   if (!cell) return part(title, el("p", { class: "soft" }, "Not sent yet."));
   const { word, icon: name, tone } = CELLS[cell.status];
   const state = el("p", { class: `panel-state mark is-${tone}` }, icon(name), word);
@@ -107,9 +107,10 @@ function emptyWords({ status, stop_reason: reason }) {
   return reason ? `The answer is empty. Stop reason: ${stopWord(reason)}.` : "There is no answer.";
 }
 
-/** @param {string} label @param {import("./batch_words.js").Verdict} verdict */
-function checkRow(label, { verdict, reason }) {
-  const { word, icon: name, tone } = VERDICTS[verdict];
+/** @param {string} label @param {import("./batch_words.js").Verdict | null} verdict */
+function checkRow(label, verdict) {
+  const { word, icon: name, tone } = verdictWords(verdict);
+  const reason = verdict?.reason;
   const about = reason ? [el("span", { class: "panel-reason", dir: "auto" }, reason)] : [];
   return el("li", { class: "panel-check" }, el("span", { class: `mark is-${tone}` }, icon(name), word), el("span", { class: "panel-check-main" }, el("span", { dir: "auto" }, label), ...about));
 }

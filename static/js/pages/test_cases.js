@@ -12,7 +12,16 @@ import { toast, toastError } from "../toast.js";
 
 /** @type {import("../batches/case_page.js").Page} */
 const page = pageData("page");
-const dialog = new ImportDialog(page.promptId, page.variables, (id) => location.assign(`/prompts/${page.promptId}/tests/${id}/`));
+/** Test cases that came to nothing: another attempt stands in their place. @type {string | null} */
+let failed = null;
+const dialog = new ImportDialog(page.promptId, page.variables, (id) => void leaveFor(id));
+
+/** @param {string} id */
+async function leaveFor(id) {
+  // What cannot be removed now stays in the list, where it can be.
+  if (failed) await call(`datasets/${failed}`, { method: "DELETE" }).catch(() => {});
+  location.assign(`/prompts/${page.promptId}/tests/${id}/`);
+}
 
 /** @param {string} id @param {(form: HTMLFormElement) => Promise<void>} action */
 function bindDialog(id, action) {
@@ -54,9 +63,14 @@ function bindMenu(dataset) {
 async function show(dataset) {
   const { status, file } = dataset;
   one("[data-new-batch]", document, HTMLElement).hidden = status !== "ready";
-  for (const warning of file?.warnings ?? []) toast(warning.message, { tone: "warn" });
+  failed = status === "failed" ? dataset.id : null;
   if (status === "failed" || (status === "ready" && file && file.problem_count > 0)) showProblems(dataset, { again: (options) => dialog.open(options) });
-  if (status === "pending" || status === "queued" || status === "reading") new Reading(dataset, (now) => void show(now).catch(toastError));
+  if (status === "pending" || status === "queued" || status === "reading") {
+    new Reading(dataset, (now) => {
+      for (const warning of now.file?.warnings ?? []) toast(warning.message);
+      show(now).catch(toastError);
+    });
+  }
   if (status !== "ready") return;
   const note = missingNote(page, dataset);
   if (note) notice(note, { tone: "warn", name: "missing" });
