@@ -11,6 +11,9 @@ import { toastError } from "./toast.js";
 const LONGEST_VALUE = 60;
 const MOST_NAMES = 4;
 
+/* Right-to-left names and values leave the line as it is. */
+const isolated = (/** @type {string} */ text) => `\u2068${text}\u2069`;
+
 /**
  * A set of values in one line: "name: Ada; topic: The sea …".
  * @param {Record<string, string>} values
@@ -20,7 +23,7 @@ export function valuesLine(values) {
   const parts = Object.entries(values).map(([name, value]) => {
     const line = value.replace(/\s+/g, " ").trim();
     const short = [...line].length > LONGEST_VALUE ? `${[...line].slice(0, LONGEST_VALUE).join("")}…` : line;
-    return `${name}: ${value === "" ? "(empty)" : short || "(blanks)"}`;
+    return isolated(`${name}: ${value === "" ? "(empty)" : isolated(short || "(blanks)")}`);
   });
   const more = parts.length - MOST_NAMES;
   return parts.slice(0, MOST_NAMES).join("; ") + (more > 0 ? `; and ${more} more` : "");

@@ -7,10 +7,43 @@ import { dropNotice, notice } from "./notices.js";
 
 const QUIET_MS = 800;
 const AGAIN_MS = 15_000;
+/** Characters in one call, beside the first value: each may be large, and a request has a limit. */
+const ONE_CALL = 1_000_000;
+/** The call itself was wrong: it would be refused again. */
+const REFUSED = [400, 404, 413, 422];
 /** Browsers send no more than this after the page is gone. */
 const KEEPALIVE_BYTES = 60_000;
 
 /** @typedef {Record<string, string | null>} Changes null: the value was taken away */
+
+/**
+ * As many changes as one call takes, and the rest.
+ * @param {Changes} changes
+ * @returns {[Changes, Changes]}
+ */
+export function portion(changes) {
+  let room = ONE_CALL;
+  const entries = Object.entries(changes);
+  const end = entries.findIndex(([, value], index) => {
+    room -= (value ?? "").length;
+    return room < 0 && index > 0;
+  });
+  const most = end < 0 ? entries.length : end;
+  return [Object.fromEntries(entries.slice(0, most)), Object.fromEntries(entries.slice(most))];
+}
+
+/**
+ * What may be sent again of a call that was refused for one of its values.
+ * @param {Changes} sent
+ * @param {string} field what the server named: "values.name", or something else for the whole
+ * @returns {[Changes, Changes]} what was refused, and the rest
+ */
+export function withoutRefused(sent, field) {
+  const name = field.startsWith("values.") ? field.slice("values.".length) : "";
+  if (!Object.hasOwn(sent, name)) return [sent, {}];
+  const rest = Object.entries(sent).filter(([other]) => other !== name);
+  return [{ [name]: sent[name] }, Object.fromEntries(rest)];
+}
 
 /* What the server does not have yet, in this browser. Tabs of one person share it, so each writes only its own names. */
 export class UnsentValues {
@@ -130,8 +163,8 @@ export class ValueKeeper {
   async #send() {
     if (this.busy || !this.met || this.#waiting.length === 0) return;
     this.busy = true;
-    const sent = this.pending;
-    this.pending = {};
+    const [sent, rest] = portion(this.pending);
+    this.pending = rest;
     try {
       await call(this.path, { method: "PATCH", body: { values: sent } });
       this.#sent(sent);
@@ -144,22 +177,24 @@ export class ValueKeeper {
   /** @param {Changes} sent */
   #sent(sent) {
     this.unsent.settle(sent);
-    dropNotice("values");
+    dropNotice("values-nowhere");
     if (this.#waiting.length > 0) this.#later(QUIET_MS);
     else this.here = true;
   }
 
   /** @param {Changes} sent @param {unknown} error */
   #failed(sent, error) {
-    const refused = error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429;
-    if (refused) {
-      this.unsent.settle(sent);
-      notice(`Values stay in this page only. ${/** @type {ApiError} */ (error).sentence}`, { tone: "warn", name: "values" });
+    if (error instanceof ApiError && REFUSED.includes(error.status)) {
+      const [refused, rest] = withoutRefused(sent, error.field);
+      this.unsent.settle(refused);
+      this.pending = { ...rest, ...this.pending };
+      notice(`${Object.keys(refused).join(", ")}: this value stays in this page only. ${error.sentence}`, { tone: "warn", name: "values" });
+      this.#later(QUIET_MS);
       return;
     }
     this.pending = { ...sent, ...this.pending };
     if (!this.here) {
-      notice("This browser's storage is full and the server does not answer: values are kept only while this page is open.", { tone: "warn", name: "values" });
+      notice("This browser's storage is full and the server does not answer: values are kept only while this page is open.", { tone: "warn", name: "values-nowhere" });
     }
     this.#later(AGAIN_MS);
   }

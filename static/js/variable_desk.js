@@ -75,7 +75,7 @@ export class VariableDesk {
     return this.blocks.all.flatMap((block, place) =>
       block.texts().flatMap((text) => {
         if (!text.includes("{{") || text.length > SEARCHED) return [];
-        return strays(text).map((stray, index) => ({ ...stray, where: placeWords(place), line: lineOf(text, stray.start), open: () => this.#open(block, stray.raw, index) }));
+        return strays(text).map((stray, index) => ({ ...stray, where: placeWords(place), line: () => lineOf(text, stray.start), open: () => this.#open(block, stray.raw, index) }));
       }),
     );
   }

@@ -5,7 +5,7 @@ import { VariableRow } from "./variable_row.js";
 import { normalName } from "./template.js";
 
 /** @typedef {import("./spec.js").VariableCard} VariableCard */
-/** @typedef {import("./template.js").Stray & {where: string, line: number, open: () => void}} PlacedStray open: shows it in its editor */
+/** @typedef {import("./template.js").Stray & {where: string, line: () => number, open: () => void}} PlacedStray open: shows it in its editor */
 /** @typedef {{rename: (from: string, to: string) => void, held: (name: string) => string[]}} Texts rename: in all texts; held: labels of texts that cannot be changed here */
 
 const MOST_STRAYS = 5;
@@ -117,13 +117,14 @@ export class VariablesPanel {
   #paintStrays(strays) {
     const list = one("[data-variables-strays]", this.root, HTMLElement);
     const words = { unclosed: "is not closed by }}", name: "is no variable name" };
-    const rows = strays.slice(0, MOST_STRAYS).map(({ kind, raw, where, line, open }) => {
+    const shown = strays.slice(0, MOST_STRAYS).map((stray) => ({ ...stray, line: stray.line() }));
+    const rows = shown.map(({ kind, raw, where, line, open }) => {
       const button = el("button", { class: "button-link", type: "button" }, el("code", {}, raw));
       button.addEventListener("click", open);
       return el("li", {}, button, ` ${words[kind]}: sent as written (${where}, line ${line.toLocaleString()})`);
     });
-    if (strays.length > MOST_STRAYS) rows.push(el("li", {}, `and ${strays.length - MOST_STRAYS} more`));
-    const key = strays.map(({ kind, raw, where, line }) => `${kind}${raw}${where}${line}`).join("\0");
+    if (strays.length > MOST_STRAYS) rows.push(el("li", {}, `and ${(strays.length - MOST_STRAYS).toLocaleString()} more`));
+    const key = [strays.length, ...shown.map(({ kind, raw, where, line }) => `${kind}${raw}${where}${line}`)].join("\0");
     if (list.dataset.shown !== key) list.replaceChildren(...rows);
     list.dataset.shown = key;
     list.hidden = strays.length === 0;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { valuesLine } from "../../static/js/past_values.js";
 import { sameSpec } from "../../static/js/spec.js";
 import { namePlaces, openName, strays, substitute } from "../../static/js/template.js";
-import { UnsentValues } from "../../static/js/value_keeper.js";
+import { portion, UnsentValues, withoutRefused } from "../../static/js/value_keeper.js";
 import { CardSet, jsonProblem, renameProblem } from "../../static/js/variable_cards.js";
 import { completedName } from "../../static/js/variable_completion.js";
 import { renameEdits } from "../../static/js/variable_rename.js";
@@ -159,9 +159,10 @@ test("what is declared and in no text is unused, what is in a text and not decla
 });
 
 test("past values are told in one line, the empty text by name", () => {
-  assert.equal(valuesLine({ name: "Ada", tone: "", blanks: " \n " }), "name: Ada; tone: (empty); blanks: (blanks)");
-  assert.equal(valuesLine({ text: `${"👍".repeat(70)}` }), `text: ${"👍".repeat(60)}…`);
-  assert.equal(valuesLine(Object.fromEntries([..."abcdef"].map((name) => [name, "1"]))), "a: 1; b: 1; c: 1; d: 1; and 2 more");
+  const line = (/** @type {Record<string, string>} */ values) => valuesLine(values).replace(/[\u2068\u2069]/g, "");
+  assert.equal(line({ name: "Ada", tone: "", blanks: " \n " }), "name: Ada; tone: (empty); blanks: (blanks)");
+  assert.equal(line({ text: `${"👍".repeat(70)}` }), `text: ${"👍".repeat(60)}…`);
+  assert.equal(line(Object.fromEntries([..."abcdef"].map((name) => [name, "1"]))), "a: 1; b: 1; c: 1; d: 1; and 2 more");
 });
 
 /* A store that takes so many characters. */
@@ -196,4 +197,20 @@ test("a full store is said, not thrown", () => {
   assert.equal(unsent.add({ a: "1" }), true);
   assert.equal(unsent.add({ a: "x".repeat(50) }), false);
   assert.deepEqual(unsent.read(), { a: "1" });
+});
+
+test("large values go out in several calls, in order, none left out", () => {
+  const large = "x".repeat(900_000);
+  const all = { a: large, b: "1", c: large, d: null, e: large };
+  const calls = [];
+  for (let [now, rest] = portion(all); Object.keys(now).length > 0; [now, rest] = portion(rest)) calls.push(Object.keys(now));
+  assert.deepEqual(calls, [["a", "b"], ["c", "d"], ["e"]]);
+  assert.deepEqual(portion({ huge: large + large, b: "1" }), [{ huge: large + large }, { b: "1" }]);
+});
+
+test("a refused value does not take the others with it", () => {
+  const sent = { a: "1", b: "2" };
+  assert.deepEqual(withoutRefused(sent, "values.a"), [{ a: "1" }, { b: "2" }]);
+  assert.deepEqual(withoutRefused(sent, "body"), [sent, {}]);
+  assert.deepEqual(withoutRefused(sent, "values.other"), [sent, {}]);
 });
