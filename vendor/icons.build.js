@@ -12,7 +12,7 @@ const names = [
   "circle-alert", "circle-check", "clock", "code-xml", "copy", "door-open", "download", "ellipsis", "eye",
   "file-text", "flag", "folder", "folder-input", "git-branch", "git-compare", "git-fork", "git-merge", "globe",
   "grip-vertical",
-  "history", "inbox", "info", "key-round", "link", "list", "list-checks", "lock", "log-out", "message-circle", "message-square",
+  "history", "inbox", "info", "key-round", "keyboard", "link", "list", "list-checks", "lock", "log-out", "message-circle", "message-square",
   "monitor", "moon", "panel-left", "paperclip", "pause", "pencil", "pilcrow", "play", "plus", "qr-code", "redo-2",
   "refresh-cw", "rotate-ccw", "save", "search", "send", "settings-2", "share-2", "shield-check", "square", "sun",
   "tag", "trash-2", "triangle-alert", "undo-2", "upload", "user-plus", "user-round", "users", "wrench", "x",

@@ -5,6 +5,7 @@ import { bindDialogs, openDialog } from "./dialog.js";
 import { bindForms } from "./forms.js";
 import { bindKey, bindKeys } from "./keys.js";
 import { bindList } from "./list_keys.js";
+import { bindPalette } from "./palette/palette.js";
 import { bindInboxBadge } from "./sharing/inbox_badge.js";
 import { bindTheme } from "./theme.js";
 import { bindTimes } from "./time.js";
@@ -26,4 +27,5 @@ if (search instanceof HTMLInputElement) bindKey("slash", "Search", () => search.
 const create = document.getElementById("new-prompt");
 if (create instanceof HTMLDialogElement) bindKey("n", "New prompt", () => openDialog(create));
 
+bindPalette();
 bindKeys();

@@ -21,6 +21,11 @@ export function bindKey(combination, label, action) {
   bindings.push({ combination, label, action });
 }
 
+/** What this page has keys for, as it is named to people. */
+export function pageBindings() {
+  return bindings.filter(({ label }) => label);
+}
+
 /**
  * @param {string} combination
  * @returns {string[]} as printed on the keys
@@ -60,9 +65,8 @@ function onKeyDown(event) {
 
 function showKeys() {
   const list = one("[data-keys-list]");
-  const shown = bindings.filter((item) => item.label);
   list.replaceChildren(
-    ...shown.flatMap(({ combination, label }) => [
+    ...pageBindings().flatMap(({ combination, label }) => [
       el("dt", {}, label),
       el("dd", {}, ...keyNames(combination).map((name) => el("kbd", {}, name))),
     ]),
