@@ -16,15 +16,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.models import User
-from core.errors import InferenceUnavailable, InvalidInput, NotFound
-from core.paging import NewestFirst
+from core.errors import InferenceUnavailable, NotFound
 from inference_client import catalogue, services
 from inference_client.following import as_event_id
 from inference_client.guarding import guard
-from inference_client.models import Run, RunStatus
+from inference_client.models import Run
 from inference_client.serializers import (
     ModelListSerializer,
-    RunListSerializer,
     RunSerializer,
     RunStateSerializer,
 )
@@ -37,34 +35,6 @@ def _run_of(request: Request, run_id: uuid.UUID, without: Sequence[str] = ()) ->
     if run is None or not guard().ask(run.pk, run.account_id):
         raise NotFound
     return run
-
-
-class RunList(APIView):
-    pagination_class = NewestFirst
-
-    @extend_schema(
-        operation_id="runs_list",
-        parameters=[
-            OpenApiParameter("status", OpenApiTypes.STR, enum=RunStatus.values),
-            OpenApiParameter("model", OpenApiTypes.STR),
-            OpenApiParameter("cursor", OpenApiTypes.UUID, description="The id after which to continue; `next` has it."),
-            OpenApiParameter("limit", OpenApiTypes.INT),
-        ],
-        responses=RunListSerializer(many=True),
-    )
-    def get(self, request: Request) -> Response:
-        """My runs, newest first, without requests and answers."""
-        found = Run.objects.visible_to(request.user).lightly()
-        status, model = request.query_params.get("status"), request.query_params.get("model")
-        if status is not None:
-            if status not in RunStatus.values:
-                raise InvalidInput(f"A status is one of {', '.join(RunStatus.values)}.", field="status")
-            found = found.filter(status=status)
-        if model is not None:
-            found = found.filter(model=model)
-        pages = NewestFirst()
-        rows = pages.paginate_queryset(found, request)
-        return pages.get_paginated_response(RunListSerializer(rows, many=True).data)
 
 
 class RunDetail(APIView):

@@ -5,7 +5,6 @@ from django.urls import path
 from inference_client import api, provider_api
 
 urlpatterns = [
-    path("runs", api.RunList.as_view(), name="api-runs"),
     path("runs/cancel", api.RunsCancel.as_view(), name="api-runs-cancel"),
     path("runs/<uuid:run_id>", api.RunDetail.as_view(), name="api-run"),
     path("runs/<uuid:run_id>/cancel", api.RunCancel.as_view(), name="api-run-cancel"),

@@ -6,13 +6,10 @@ import datetime as dt
 import uuid
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
-from urllib.parse import urlencode
 
 from django.db.models import Model, Q, QuerySet
 
-from accounts.models import User
 from core.errors import InvalidInput
-from playground.models import Prompt, VersionRun
 
 ROWS = 50
 
@@ -26,27 +23,6 @@ class Page(Generic[Row]):
     rows: list[Row]
     cursor: str
     next: str
-
-    def address(self, *, after: str | None = None) -> str:
-        """The query that leads to the first page, or to the page after a cursor; "" if there is none."""
-        if after == "":
-            return ""
-        return "?" + urlencode({"cursor": after} if after else {})
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunRow:
-    """What the list shows of a run, without its texts."""
-
-    id: uuid.UUID
-    status: str
-    model: str
-    prompt: Prompt
-    version_number: int
-    input_tokens: int | None
-    output_tokens: int | None
-    duration_s: float | None
-    created_at: dt.datetime
 
 
 def page_of(rows: QuerySet[Any], *, moment: str, cursor: str | None) -> Page[Any]:
@@ -62,46 +38,9 @@ def page_of(rows: QuerySet[Any], *, moment: str, cursor: str | None) -> Page[Any
     return Page(rows=found, cursor=cursor or "", next=following)
 
 
-def runs_page(person: User, *, cursor: str | None) -> Page[RunRow]:
-    """This person's runs. Run ids are UUIDv7, so their order is the order of creation."""
-    rows = VersionRun.objects.visible_to(person).select_related("run", "version__prompt")
-    rows = rows.defer("variables", "version__spec", *(f"run__{name}" for name in _RUN_TEXTS))
-    if cursor:
-        rows = rows.filter(pk__lt=_read_id(cursor))
-    found = list(rows.order_by("-pk")[: ROWS + 1])
-    following = str(found[ROWS - 1].pk) if len(found) > ROWS else ""
-    return Page(rows=[_run_row(row) for row in found[:ROWS]], cursor=cursor or "", next=following)
-
-
-_RUN_TEXTS = ("request", "wire_request", "output_json", "response_json")
-
-
-def _run_row(row: VersionRun) -> RunRow:
-    run = row.run
-    ended, began = run.finished_at, run.queued_at
-    return RunRow(
-        id=run.pk,
-        status=run.status,
-        model=run.model,
-        prompt=row.version.prompt,
-        version_number=row.version.number,
-        input_tokens=run.input_tokens,
-        output_tokens=run.output_tokens,
-        duration_s=(ended - began).total_seconds() if ended else None,
-        created_at=began,
-    )
-
-
 def _read_cursor(cursor: str) -> tuple[dt.datetime, uuid.UUID]:
     moment, _, pk = cursor.rpartition("_")
     try:
         return dt.datetime.fromisoformat(moment.replace(" ", "+")), uuid.UUID(pk)
-    except ValueError as error:
-        raise InvalidInput("This address does not lead to a page of the list.", field="cursor") from error
-
-
-def _read_id(cursor: str) -> uuid.UUID:
-    try:
-        return uuid.UUID(cursor)
     except ValueError as error:
         raise InvalidInput("This address does not lead to a page of the list.", field="cursor") from error

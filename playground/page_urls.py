@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from playground import comparison_pages, pages, version_pages
+from playground import comparison_pages, pages, run_pages, version_pages
 
 urlpatterns = [
     path("", pages.home, name="home"),
@@ -16,6 +16,7 @@ urlpatterns = [
         "prompts/<uuid:prompt_id>/columns/<uuid:comparison_id>/", comparison_pages.comparison, name="prompt-comparison"
     ),
     path("prompts/<uuid:prompt_id>/merge/", version_pages.merge, name="prompt-merge"),
-    path("runs/", pages.runs, name="runs"),
-    path("runs/<uuid:run_id>/", pages.run, name="run"),
+    path("prompts/<uuid:prompt_id>/runs/", run_pages.prompt_runs, name="prompt-runs"),
+    path("runs/", run_pages.runs, name="runs"),
+    path("runs/<uuid:run_id>/", run_pages.run, name="run"),
 ]

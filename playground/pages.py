@@ -7,15 +7,14 @@ import uuid
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from accounts.models import User
-from core.errors import DomainError, NotFound
+from core.errors import DomainError
 from playground import access, freezing, services, snippets
 from playground.drawn_tree import is_part, tree_around
 from playground.library_page import library
-from playground.models import DEFAULT_BRANCH, Branch, Prompt, Version, VersionRun
-from playground.page_lists import runs_page
+from playground.models import DEFAULT_BRANCH, Branch, Prompt, Version
 
 #: A larger text is not part of the page: the page shows it through a window.
 INLINE_BYTES = 200_000
@@ -97,30 +96,3 @@ def _branch_of(version: Version | None, asked: str) -> str:
         return asked
     names = sorted(version.heads.values_list("name", flat=True))
     return DEFAULT_BRANCH if DEFAULT_BRANCH in names else next(iter(names), "")
-
-
-@login_required
-@require_GET
-def runs(request: HttpRequest) -> HttpResponse:
-    page = runs_page(access.signed_in(request.user), cursor=request.GET.get("cursor"))
-    context = {
-        "place": "runs",
-        "runs": page.rows,
-        "prompts": [row.prompt for row in page.rows],
-        "more": page.address(after=page.next),
-        "first": page.address() if page.cursor else "",
-    }
-    return render(request, "playground/runs.html", context)
-
-
-@login_required
-@require_http_methods(["GET", "HEAD"])
-def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """Opens the workbench on the version that was run, with the run beside it."""
-    mine = VersionRun.objects.visible_to(access.signed_in(request.user)).select_related("version")
-    found = mine.filter(pk=run_id).first()
-    if found is None:
-        raise NotFound
-    response = redirect("prompt-version", found.version.prompt_id, found.version.number)
-    response["Location"] += f"?run={run_id}"
-    return response

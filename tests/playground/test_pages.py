@@ -205,7 +205,7 @@ def test_runs_ask_the_database_as_often_for_many_as_for_one(
     version = save("Hello").version
     for _ in range(5):
         run_version(account=owner, version=version, values={})
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(7):
         owner_browser.get("/runs/")
 
 

@@ -97,7 +97,7 @@ API: dict[str, list[Row]] = {
     "api-provider-key-test": [
         signed_in("POST", ids={"provider": "anthropic"}, answers=dict.fromkeys(SIGNED_IN, 404)),
     ],
-    "api-runs": [signed_in("GET")],
+    "api-runs": [signed_in("GET", tells=OWNS), signed_in("GET", query="prompt={prompt_id}&kind=all", tells=OWNS)],
     "api-run": [own("GET")],
     "api-run-cancel": [own("POST")],
     "api-runs-cancel": [signed_in("POST", data={"ids": ["{run_id}"]})],
@@ -293,6 +293,7 @@ PAGES: dict[str, list[Row]] = {
     "prompt-batch-new": [row("GET", EDITS)],
     "prompt-batch": [own("GET", EDITS)],
     "runs": [signed_in("GET", tells=OWNS)],
+    "prompt-runs": [row("GET", SEES)],
     "run": [own("GET")],
     "share-landing": [everybody("GET"), everybody("POST")],
     "shared": [visit("GET")],
