@@ -25,6 +25,8 @@ export class ModelField {
     this.offered = [];
     this.active = -1;
     this.value = "";
+    /** Who runs it, where it was chosen from the list; "" leaves it to the server, as a version does. */
+    this.provider = "";
     this.#bind(one("[data-model-open]", root, HTMLButtonElement));
   }
 
@@ -43,7 +45,7 @@ export class ModelField {
     });
     this.list.addEventListener("click", (event) => {
       const option = /** @type {Element} */ (event.target).closest("[role=option]");
-      if (option instanceof HTMLElement) this.#take(option.dataset.model ?? "");
+      if (option instanceof HTMLElement) this.#take(option.dataset.model ?? "", option.dataset.provider);
     });
   }
 
@@ -60,6 +62,7 @@ export class ModelField {
 
   /** @param {string} model */
   load(model) {
+    if (model !== this.value) this.provider = "";
     this.value = model;
     this.input.value = model;
     this.#close();
@@ -79,10 +82,10 @@ export class ModelField {
       if (!this.isOpen) this.#open("");
       else this.#activate((this.active + step + this.offered.length) % this.offered.length);
     } else if (event.key === "Enter") {
-      const chosen = this.isOpen && this.active >= 0 ? this.offered[this.active].id : this.input.value;
+      const chosen = this.isOpen && this.active >= 0 ? this.offered[this.active] : { id: this.input.value, provider: undefined };
       // With Ctrl or Cmd it runs, which is the page's.
       if (!event.ctrlKey && !event.metaKey) event.preventDefault();
-      this.#take(chosen);
+      this.#take(chosen.id, chosen.provider);
     } else if (event.key === "Escape" && this.isOpen) {
       event.preventDefault();
       event.stopPropagation();
@@ -99,15 +102,20 @@ export class ModelField {
     if (this.offered.length === 0) this.list.append(el("li", { class: "combo-none", role: "presentation" }, "No model of this server. Enter takes the name as it is."));
     this.list.hidden = false;
     this.input.setAttribute("aria-expanded", "true");
-    const here = this.offered.findIndex(({ id }) => id === this.value);
+    const here = this.offered.findIndex((model) => this.#isChosen(model));
     this.#activate(typed ? -1 : here);
   }
 
   /** @param {CatalogueModel} model @param {number} index */
   #option(model, index) {
     const facts = el("span", { class: "combo-facts" }, [factsOf(model), model.notice].filter(Boolean).join(" · "));
-    const isChosen = String(model.id === this.value);
-    return el("li", { role: "option", id: `model-option-${index}`, "data-model": model.id, "aria-selected": isChosen, class: "combo-option" }, el("bdi", {}, model.id), facts);
+    const isChosen = String(this.#isChosen(model));
+    return el("li", { role: "option", id: `model-option-${index}`, "data-model": model.id, "data-provider": model.provider, "aria-selected": isChosen, class: "combo-option" }, el("bdi", {}, model.id), facts);
+  }
+
+  /** Two providers may offer a model of one name. @param {CatalogueModel} model */
+  #isChosen({ id, provider }) {
+    return id === this.value && (!this.provider || provider === this.provider);
   }
 
   /** @param {number} index */
@@ -130,13 +138,14 @@ export class ModelField {
     this.input.removeAttribute("aria-activedescendant");
   }
 
-  /** @param {string} name */
-  #take(name) {
+  /** @param {string} name @param {string} [provider] left out where it was not chosen */
+  #take(name, provider) {
     const model = name.trim();
     this.#close();
     this.input.value = model;
-    if (model === this.value) return;
+    if (model === this.value && (provider ?? this.provider) === this.provider) return;
     this.value = model;
+    this.provider = provider ?? "";
     this.#paint();
     this.onChange();
   }

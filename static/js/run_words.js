@@ -32,6 +32,8 @@ const CHANGE = "Change the prompt or its parameters, then run it again.";
 const NEXT = /** @type {Record<string, string>} */ ({
   invalid_request: CHANGE,
   unauthorized: "The key of this server needs a look by whoever runs it.",
+  provider_key_missing: "Add your own key under Account > Providers, or choose another model.",
+  provider_key_refused: "Look at the key under Account > Providers, and replace it if it is yours.",
   rate_limited: "Wait a moment, then run it again.",
   upstream_overloaded: AGAIN,
   inference_unavailable: AGAIN,
@@ -48,6 +50,8 @@ const TITLES = /** @type {Record<string, string>} */ ({
   upstream_overloaded: "The provider is overloaded",
   rate_limited: "The provider takes no more requests for now",
   unauthorized: "The provider did not accept the key",
+  provider_key_missing: "There is no key for this provider",
+  provider_key_refused: "The provider did not accept the key",
   invalid_request: "The provider refused the request",
 });
 

@@ -227,11 +227,15 @@ export class Workbench {
     return askToRun(doubts(await this.form.estimate.settled(PATIENCE_MS)));
   }
 
+  #asked() {
+    return { variables: this.form.values, provider: this.form.parameters.model.provider || null };
+  }
+
   async #runNow() {
     this.#changed();
     if (this.isDirty || !this.version) await this.save("");
     const number = this.version?.number;
-    const answer = await create(`prompts/${this.promptId}/versions/${number}/runs`, { variables: this.form.values }, this.runKey).catch((error) => {
+    const answer = await create(`prompts/${this.promptId}/versions/${number}/runs`, this.#asked(), this.runKey).catch((error) => {
       if (error instanceof ApiError && error.status > 0) this.runKey = newKey();
       throw error;
     });

@@ -151,7 +151,7 @@ test("models are found by any part of their name, and told with what they cost o
   const models = [{ id: "claude-b", provider: "anthropic" }, { id: "tiny", provider: "self-hosted" }, { id: "b-claude", provider: "x" }, { id: "tiny", provider: "anthropic" }];
   assert.deepEqual(matching(models, "claude").map(({ id }) => id), ["claude-b", "b-claude"]);
   assert.deepEqual(matching(models, "b anth").map(({ id }) => id), ["claude-b"]);
-  assert.deepEqual(matching(models, "").map(({ id, provider }) => `${id} ${provider}`), ["claude-b anthropic", "tiny self-hosted", "b-claude x"]);
+  assert.deepEqual(matching(models, "").map(({ id, provider }) => `${id} ${provider}`), ["claude-b anthropic", "tiny self-hosted", "b-claude x", "tiny anthropic"]);
   assert.equal(
     factsOf({ id: "m", provider: "anthropic", context: 200000, price: { input_per_mtok: 3, output_per_mtok: 15 } }),
     "Anthropic · 200,000 tokens of context · $3.00 in, $15.00 out per million tokens",

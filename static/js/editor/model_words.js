@@ -40,9 +40,7 @@ function loadWords({ waiting, running, slots, tokens_per_s: speed }) {
  */
 export function matching(models, typed) {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  // Of two providers with one model, the first is the one that a run goes to.
-  const known = models.filter(({ id }, index) => models.findIndex((model) => model.id === id) === index);
-  const found = known.filter(({ id, provider = "" }) => {
+  const found = models.filter(({ id, provider = "" }) => {
     const text = `${id} ${provider} ${PROVIDERS[provider] ?? ""}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
