@@ -58,7 +58,7 @@ export class SpecForm {
     const spec = this.read();
     const texts = promptTexts(spec);
     const elsewhere = textsOf(spec).filter((text) => isReference(text) || isUnsent(text));
-    this.variables.refresh(spec);
+    this.variables.refresh();
     this.parameters.paint(spec);
     this.#paintSize(texts, elsewhere);
     this.estimate.note(spec, this.values);

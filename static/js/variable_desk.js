@@ -2,21 +2,19 @@
 import { isReference, isUnsent, textsOf } from "./large/references.js";
 import { home } from "./large/text_home.js";
 import { may } from "./sharing/permissions.js";
-import { promptTexts } from "./spec.js";
 import { names, strays } from "./template.js";
 import { toast } from "./toast.js";
 import { variables } from "./variable_index.js";
 import { mentions, renameInTexts } from "./variable_rename.js";
 import { VariablesPanel } from "./variables_panel.js";
 
-/** @typedef {import("./spec.js").Spec} Spec */
 /** @typedef {import("./block.js").Block} Block */
 
-/** Beyond this, a text is not searched for what only looks like a variable. */
-const SEARCHED = 2_000_000;
+/** A longer text is not searched while somebody types. */
+const SEARCHED = 4_000_000;
 
-/** @param {Spec} spec what of its texts is not written out */
-const largeTexts = (spec) => textsOf(spec).filter((text) => isReference(text) || isUnsent(text));
+/** @param {Block} block what of its texts is not written out */
+const largeTexts = (block) => textsOf({ messages: [{ content: block.read() ?? "" }] }).filter((text) => isReference(text) || isUnsent(text));
 
 /** @param {number} place among the blocks, the system text first */
 const placeWords = (place) => (place === 0 ? "system" : `message ${place}`);
@@ -37,6 +35,8 @@ export class VariableDesk {
     this.panel.texts = { rename: (from, to) => this.#rename(from, to), held: (name) => this.#held(name) };
     variables.onRename = (name) => this.panel.focusName(name);
     this.marked = "";
+    /** By the document of an editor, since a large one is not searched again for nothing. @type {WeakMap<object, string[]>} */
+    this.namesOf = new WeakMap();
   }
 
   /**
@@ -48,14 +48,29 @@ export class VariableDesk {
     this.panel.load(values, cards);
   }
 
-  /** Brings the panel and the marks in the texts up to date. @param {Spec} spec */
-  refresh(spec) {
-    const used = [...new Set([...names(...promptTexts(spec)), ...largeTexts(spec).flatMap((text) => home.variablesOf(text))])];
-    this.panel.show(used, this.#strays());
+  /** Brings the panel and the marks in the texts up to date. */
+  refresh() {
+    this.panel.show([...new Set(this.blocks.all.flatMap((block) => [...names(...block.texts()), ...this.#namesInLarge(block)]))], this.#strays());
     this.#index();
     const marked = [...variables.unset, "", ...variables.undeclared].join("\0") + this.blocks.all.length;
     if (marked !== this.marked) this.blocks.markUnset(variables.unset);
     this.marked = marked;
+  }
+
+  /**
+   * What its large texts name: as far as is known of one elsewhere, and of one in the editor what it says now.
+   * @param {Block} block
+   */
+  #namesInLarge(block) {
+    if (largeTexts(block).length === 0) return [];
+    return block.fields().flatMap(({ slot }) => {
+      const { held } = slot;
+      const { doc } = slot.view.state;
+      if (held || doc.length > SEARCHED) return home.variablesOf(held ?? slot.read());
+      const known = this.namesOf.get(doc) ?? names(slot.editor.shown);
+      this.namesOf.set(doc, known);
+      return known;
+    });
   }
 
   #index() {
@@ -96,8 +111,7 @@ export class VariableDesk {
    */
   #fieldsNaming(name) {
     return this.blocks.all.flatMap((block, place) => {
-      const isLarge = largeTexts({ messages: [{ role: "user", content: block.read() ?? "" }] }).length > 0;
-      if (!isLarge && !block.texts().some((text) => mentions(text, name))) return [];
+      if (largeTexts(block).length === 0 && !block.texts().some((text) => mentions(text, name))) return [];
       return block.fields().map((field) => ({ ...field, label: placeWords(place) }));
     });
   }

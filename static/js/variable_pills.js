@@ -5,7 +5,7 @@ import { completion } from "./variable_completion.js";
 import { variables } from "./variable_index.js";
 
 /* Larger texts are read only around what is visible. */
-const READ_WHOLE = 200_000;
+const READ_WHOLE = 20_000;
 const AROUND = 5_000;
 
 /** Tells an editor that the index has changed. @type {import("../vendor/codemirror.js").StateEffectType<Set<string>>} */
