@@ -48,6 +48,8 @@ export class Output {
     /** @type {RunStream | null} */
     this.stream = null;
     this.since = 0;
+    /** The last run whose verdict was there to see. */
+    this.judged = "";
     /** @type {Awaited<ReturnType<typeof runsBefore>>} */
     this.before = null;
     this.askedAt = 0;
@@ -193,12 +195,12 @@ export class Output {
 
   /* The verdict on a structured answer is what one wants to see of it, unless another way of looking was chosen. */
   #paintStructured() {
-    const tab = one("#tab-json", this.root, HTMLElement);
     const isThere = this.run !== null && !this.isRunning && this.structured.show(this.run);
-    const appears = isThere && tab.hidden;
-    tab.hidden = !isThere;
+    one("#tab-json", this.root, HTMLElement).hidden = !isThere;
     if (!isThere && this.view === "json") this.#turnTo("#tab-text");
-    else if (appears && this.run?.structured && this.view === "markdown") this.#turnTo("#tab-json");
+    if (!this.run?.structured || this.judged === this.run.id) return;
+    this.judged = this.run.id;
+    if (this.view === "markdown") this.#turnTo("#tab-json");
   }
 
   /* Before the first token: say that it works, and for how long it has. */
