@@ -39,7 +39,7 @@ class ColumnChoiceInput(serializers.Serializer[Any]):
     )
 
 
-class ComparedRunOutput(serializers.Serializer[Any]):
+class RunInColumnOutput(serializers.Serializer[Any]):
     """A run at its place, without its texts."""
 
     id = serializers.UUIDField(source="run_id")
@@ -62,14 +62,14 @@ class ComparedRunOutput(serializers.Serializer[Any]):
         return row.run.stop_reason or None
 
 
-class ColumnOutput(serializers.Serializer[Any]):
+class ComparisonColumnOutput(serializers.Serializer[Any]):
     version = serializers.IntegerField(help_text="Number of the version.")
     model = serializers.CharField(allow_null=True, help_text="null: that of the version.")
     parameters = serializers.JSONField(help_text="As they were given.")
 
 
-class ComparedColumnOutput(ColumnOutput):
-    runs = ComparedRunOutput(many=True, help_text="The newest attempt of each repetition.")
+class ColumnWithRunsOutput(ComparisonColumnOutput):
+    runs = RunInColumnOutput(many=True, help_text="The newest attempt of each repetition.")
 
 
 class ComparisonListOutput(serializers.Serializer[Any]):
@@ -77,16 +77,16 @@ class ComparisonListOutput(serializers.Serializer[Any]):
     prompt = serializers.UUIDField(source="prompt_id")
     created_at = serializers.DateTimeField()
     repetitions = serializers.IntegerField()
-    columns = ColumnOutput(many=True)
+    columns = ComparisonColumnOutput(many=True)
 
 
 class ComparisonOutput(ComparisonListOutput):
-    columns = ComparedColumnOutput(many=True)
+    columns = ColumnWithRunsOutput(many=True)
     variables = serializers.DictField(child=serializers.CharField(), help_text="The values that were given.")
     counts = serializers.DictField(child=serializers.IntegerField(), help_text="Runs by status.")
 
 
-class AnswerOutput(serializers.Serializer[Any]):
+class ColumnAnswerOutput(serializers.Serializer[Any]):
     column = serializers.IntegerField()
     id = serializers.UUIDField(source="run_id")
     status = serializers.CharField(source="run.status")
@@ -96,11 +96,11 @@ class AnswerOutput(serializers.Serializer[Any]):
         return row.run.output if row.run.is_terminal else events.read_text(row.run_id)
 
 
-class AnswersOutput(serializers.Serializer[Any]):
-    results = AnswerOutput(many=True)
+class ColumnAnswersOutput(serializers.Serializer[Any]):
+    results = ColumnAnswerOutput(many=True)
 
 
-class CountOutput(serializers.Serializer[Any]):
+class AffectedRunsOutput(serializers.Serializer[Any]):
     count = serializers.IntegerField(help_text="Runs that this call was about.")
 
 

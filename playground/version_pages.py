@@ -58,6 +58,7 @@ def compare(request: HttpRequest, prompt_id: uuid.UUID) -> HttpResponse:
         "prompt": prompt,
         "sides": [before, after],
         "page": page,
+        "can": access.abilities(request.user, prompt),
         **offers(prompt),
     }
     return render(request, "playground/compare.html", context)

@@ -16,12 +16,12 @@ from inference_client import catalogue
 from playground import access, overrides, services, wire
 from playground.api.asking import IDEMPOTENCY_KEY, checked, idempotency_key, person
 from playground.comparison_serializers import (
-    AnswersOutput,
+    AffectedRunsOutput,
+    ColumnAnswersOutput,
     ColumnChoiceInput,
     ComparisonInput,
     ComparisonListOutput,
     ComparisonOutput,
-    CountOutput,
     comparison_answer,
 )
 from playground.models import Comparison, Prompt, VersionRun
@@ -98,7 +98,7 @@ class ComparisonAnswers(APIView):
     @extend_schema(
         operation_id="comparisons_answers",
         parameters=[OpenApiParameter("repetition", OpenApiTypes.INT, description="From 0; default 0.")],
-        responses=AnswersOutput,
+        responses=ColumnAnswersOutput,
     )
     def get(self, request: Request, comparison_id: uuid.UUID) -> Response:
         """The answers of one repetition, a column each, as far as they have arrived."""
@@ -107,24 +107,24 @@ class ComparisonAnswers(APIView):
         if not asked.isascii() or not asked.isdecimal() or int(asked[:9]) >= comparison.repetitions:
             raise InvalidInput(f"A repetition is 0 to {comparison.repetitions - 1}.", field="repetition")
         rows = VersionRun.objects.newest_of(comparison).filter(repetition=int(asked)).with_outputs()
-        return Response(AnswersOutput({"results": rows}).data)
+        return Response(ColumnAnswersOutput({"results": rows}).data)
 
 
 class ComparisonCancel(APIView):
-    @extend_schema(operation_id="comparisons_cancel", request=ColumnChoiceInput, responses={202: CountOutput})
+    @extend_schema(operation_id="comparisons_cancel", request=ColumnChoiceInput, responses={202: AffectedRunsOutput})
     def post(self, request: Request, comparison_id: uuid.UUID) -> Response:
         """Stop the runs of a comparison, or of one column. Queued ones end at once, the others within a second."""
         comparison = access.comparison_for(request.user, comparison_id)
         column = checked(ColumnChoiceInput, request)["column"]
         count = services.cancel_comparison(comparison=comparison, column=column)
-        return Response(CountOutput({"count": count}).data, status=202)
+        return Response(AffectedRunsOutput({"count": count}).data, status=202)
 
 
 class ComparisonRetry(APIView):
-    @extend_schema(operation_id="comparisons_retry", request=ColumnChoiceInput, responses={202: CountOutput})
+    @extend_schema(operation_id="comparisons_retry", request=ColumnChoiceInput, responses={202: AffectedRunsOutput})
     def post(self, request: Request, comparison_id: uuid.UUID) -> Response:
         """Run again what failed or was stopped, in all columns or one. Called twice, it makes one set of runs."""
         comparison = access.comparison_for(request.user, comparison_id, access.RUN)
         column = checked(ColumnChoiceInput, request)["column"]
         count = services.retry_comparison(comparison=comparison, column=column)
-        return Response(CountOutput({"count": count}).data, status=202)
+        return Response(AffectedRunsOutput({"count": count}).data, status=202)

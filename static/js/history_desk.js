@@ -1,5 +1,5 @@
 /* All that has to do with the tree on the workbench: the drawing, the branch in the top bar, what moves them. */
-import { comparePage, mergePage, versionPage } from "./addresses.js";
+import { columnsPage, comparePage, mergePage, versionPage } from "./addresses.js";
 import { BranchForm } from "./branch_form.js";
 import { BranchMenu } from "./branch_menu.js";
 import { one } from "./dom.js";
@@ -7,6 +7,7 @@ import { sayNext } from "./flash.js";
 import { bindKey, keyNames } from "./keys.js";
 import { LabelDialog } from "./label_dialog.js";
 import { dropNotice, notice } from "./notices.js";
+import { may } from "./sharing/permissions.js";
 import { relative } from "./time.js";
 import { toast } from "./toast.js";
 import { bindTreeKeys } from "./tree_keys.js";
@@ -53,6 +54,7 @@ export class HistoryDesk {
     bindTreeKeys(this.pane.view, {
       open: (number) => this.#open(number),
       compare: () => this.#use("compare"),
+      columns: () => may("run") && this.#use("columns"),
       branch: (number) => this.canChange && this.branchForm.open(number),
       label: (number) => this.canChange && this.labels.open(number),
     });
@@ -151,6 +153,7 @@ export class HistoryDesk {
   #use(name) {
     const { active, pair } = this.pane.view;
     if (name === "compare" && pair) location.assign(comparePage(this.promptId, ...pair));
+    if (name === "columns") location.assign(columnsPage(this.promptId, { versions: pair ?? [active] }));
     if (name === "branch") this.branchForm.open(active);
     if (name === "label") this.labels.open(active);
     if (name === "merge") location.assign(mergePage(this.promptId, this.branch, this.model.headsAt(active)[0] ?? active));

@@ -2,7 +2,7 @@
 import { bindKey } from "./keys.js";
 
 /** @typedef {import("./tree_view.js").TreeView} TreeView */
-/** @typedef {{open: (number: number) => void, compare: () => void, branch: (number: number) => void, label: (number: number) => void}} Actions */
+/** @typedef {{open: (number: number) => void, compare: () => void, columns: () => void, branch: (number: number) => void, label: (number: number) => void}} Actions */
 
 /**
  * @param {TreeView} view
@@ -52,6 +52,7 @@ export function bindTreeKeys(view, actions) {
   bindKey("alt+arrowleft", "History: sibling before", walk(() => view.model.sibling(view.active, -1)));
   bindKey("alt+arrowright", "History: sibling after", walk(() => view.model.sibling(view.active, 1)));
   bindKey("c", "Compare", () => actions.compare());
+  bindKey("alt+c", "Compare runs", () => actions.columns());
   bindKey("b", "Branch from the version", () => actions.branch(view.active));
   bindKey("l", "Labels of the version", () => actions.label(view.active));
 }

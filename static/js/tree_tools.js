@@ -1,11 +1,12 @@
 /* What can be done with the active version: buttons beneath the tree that say exactly what they will do. */
 import { one } from "./dom.js";
 import { keyNames } from "./keys.js";
+import { may } from "./sharing/permissions.js";
 
 /** @typedef {{label: string, enabled: boolean}} Tool */
-/** @typedef {"compare" | "branch" | "label" | "merge" | "restore"} ToolName */
+/** @typedef {"compare" | "columns" | "branch" | "label" | "merge" | "restore"} ToolName */
 
-const KEYS = /** @type {Record<string, string>} */ ({ compare: "c", branch: "b", label: "l" });
+const KEYS = /** @type {Record<string, string>} */ ({ compare: "c", columns: "alt+c", branch: "b", label: "l" });
 
 /**
  * @param {import("./tree_view.js").TreeView} view
@@ -19,6 +20,7 @@ function tools(view, branch, canChange) {
   const here = `version ${active}`;
   return {
     compare: { label: pair ? `Compare versions ${pair[0]} and ${pair[1]}` : "Compare", enabled: pair !== null },
+    columns: { label: pair ? `Compare runs of versions ${pair[0]} and ${pair[1]}` : `Compare runs of ${here}`, enabled: active > 0 && may("run") },
     branch: { label: `Branch from ${here}`, enabled: canChange && active > 0 },
     label: { label: `Labels of ${here}`, enabled: canChange && active > 0 },
     merge: { label: `Merge ${here} into ${branch}`, enabled: canChange && head !== undefined && !model.isAncestor(active, head) },

@@ -106,6 +106,18 @@ test("answers with little in common are not marked, and very long ones not compa
   assert.equal(difference("same", "same").how, "equal");
 });
 
+test("blanks between changed words are part of the change", () => {
+  const { pieces } = difference("It was the boldest plan of all.", "It was the most careful plan of all.");
+  assert.deepEqual(pieces.map(({ op, text }) => op + text), ["=It was the ", "-boldest", "+most careful", "= plan of all."]);
+});
+
+test("an answer that was cut off is marked as far as it goes", () => {
+  const whole = Array.from({ length: 60 }, (_, index) => `sentence number ${index}.`).join(" ");
+  const { how, pieces } = difference(whole, whole.slice(0, 60));
+  assert.equal(how, "words");
+  assert.equal(side(pieces, "=+"), whole.slice(0, 60));
+});
+
 test("where too many words differ, lines are compared", () => {
   const lines = Array.from({ length: 100 }, (_, index) => `line ${index} stays as it is\n`);
   const before = [...lines, "a b c d e f g h\n"].join("");

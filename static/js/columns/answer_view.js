@@ -1,12 +1,15 @@
 /* The answer of a column: as it arrives, how it differs from another column's, what went wrong, its facts. */
 import { el, icon, one } from "../dom.js";
 import { OPEN, queuedRun, runState, RunStream } from "../run_stream.js";
-import { factsOf, problemOf, stateWord } from "../run_words.js";
+import { factsOf, problemOf } from "../run_words.js";
+import { figure, firstTokenMs, queuedMs } from "./spread.js";
 
 /** @typedef {import("./spread.js").ComparedRun} ComparedRun */
 /** @typedef {import("./word_diff.js").Difference} Difference */
 /** @typedef {import("../run_stream.js").RunState} RunState */
 
+/** More that is only in the other answer is counted, not shown. */
+const MOST_GONE = 200;
 /** What a page draws of one answer; all of it is on the page of the run. */
 const MOST_SHOWN = 200_000;
 const ICONS = { bad: "circle-alert", warn: "triangle-alert", plain: "square" };
@@ -14,7 +17,9 @@ const ICONS = { bad: "circle-alert", warn: "triangle-alert", plain: "square" };
 /** @param {import("./word_diff.js").Piece} piece */
 function drawn({ op, text }) {
   if (op === "=") return text;
-  return el(op === "+" ? "ins" : "del", op === "+" ? {} : { title: "Only in the other answer" }, text);
+  if (op === "+") return el("ins", {}, text);
+  const short = text.length > MOST_GONE ? `${text.slice(0, MOST_GONE / 2)} … ${(text.length - MOST_GONE / 2).toLocaleString()} more characters` : text;
+  return el("del", { title: "Only in the other answer" }, short);
 }
 
 export class AnswerView {
@@ -30,6 +35,8 @@ export class AnswerView {
     this.node = document.createTextNode("");
     /** @type {RunState | null} */
     this.run = null;
+    /** The same run as the list has it. @type {ComparedRun | null} */
+    this.told = null;
     /** @type {RunStream | null} */
     this.stream = null;
     /** Whether `run.text` is all there will be. */
@@ -58,6 +65,8 @@ export class AnswerView {
    */
   show(told, text) {
     const same = this.run?.id === told.id;
+    this.told = told;
+    this.#paintFacts();
     if (same && (this.isWhole || (OPEN.has(told.status) && this.isFollowed))) return;
     if (!OPEN.has(told.status)) {
       this.#close();
@@ -158,11 +167,20 @@ export class AnswerView {
   #paint() {
     this.#paintText();
     this.#paintProblem();
-    const facts = this.run && !OPEN.has(this.run.status) ? factsOf(this.run) : [];
+    this.#paintFacts();
+  }
+
+  /* The time to the first token is that of the spread above: from being sent. How long it queued is said beside it. */
+  #paintFacts() {
+    const { run, told } = this;
     const row = one("[data-column-facts]", this.root, HTMLElement);
-    row.hidden = this.run === null;
-    const link = this.run && el("div", {}, el("dt", { class: "visually-hidden" }, "Run"), el("dd", {}, el("a", { href: `/runs/${this.run.id}/` }, "Open run")));
-    row.replaceChildren(...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))), ...(link ? [link] : []));
+    row.hidden = run === null;
+    if (!run) return;
+    const facts = OPEN.has(run.status) ? [] : factsOf(run).filter(([name]) => name !== "First token");
+    const first = told && told.id === run.id ? firstTokenMs(told) : null;
+    if (told && first !== null) facts.unshift(["First token", figure(first, "ms")], ["Queued", figure(queuedMs(told), "ms")]);
+    const link = el("div", {}, el("dt", { class: "visually-hidden" }, "Run"), el("dd", {}, el("a", { href: `/runs/${run.id}/` }, "Open run")));
+    row.replaceChildren(...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))), link);
   }
 
   #paintProblem() {
@@ -175,9 +193,5 @@ export class AnswerView {
     one("[data-problem-title]", box).textContent = problem.title;
     one("[data-problem-message]", box).textContent = problem.message;
     one("[data-problem-next]", box).textContent = problem.next;
-  }
-
-  get stateWord() {
-    return stateWord(this.run?.status ?? "idle");
   }
 }

@@ -1,11 +1,13 @@
 /* The columns side by side: one set of values, run and stopped together, one answer of each looked at, what differs marked. */
 import { ApiError, call, create, newKey } from "../api.js";
 import { columnsPage } from "../addresses.js";
-import { afterQuiet, el, one } from "../dom.js";
+import { one } from "../dom.js";
 import { may } from "../sharing/permissions.js";
 import { clearToasts, toast, toastError } from "../toast.js";
 import { ColumnView } from "./column.js";
+import { ColumnTabs } from "./column_tabs.js";
 import { Differences } from "./differences.js";
+import { KeptSetup } from "./kept_setup.js";
 import { LETTERS, MAX_COLUMNS, MIN_COLUMNS } from "./overrides.js";
 import { SharedValues } from "./shared_values.js";
 import { ENDED, stateOf, stateWords } from "./spread.js";
@@ -29,6 +31,7 @@ export class Board {
     this.page = page;
     this.list = one("[data-columns]", root, HTMLElement);
     this.repeat = one("[data-repetitions]", document, HTMLInputElement);
+    this.setup = new KeptSetup(page.promptId);
     this.values = new SharedValues(page.promptId, () => this.#paintValues());
     /** @type {ColumnView[]} */
     this.columns = [];
@@ -37,6 +40,7 @@ export class Board {
     /** Answers of runs that have ended, by run id. @type {Map<string, string>} */
     this.texts = new Map();
     this.repetition = 0;
+    this.tabs = new ColumnTabs(one("[data-column-tabs]", root, HTMLElement), this.list, (index) => this.focus(index));
     this.differences = new Differences(one("[data-base]", root, HTMLElement), () => this.differences.mark(this.columns));
     this.busy = false;
     this.key = newKey();
@@ -51,20 +55,18 @@ export class Board {
     one("[data-run-all]").addEventListener("click", () => void this.run());
     one("[data-stop-all]").addEventListener("click", () => void this.stop());
     one("[data-retry]").addEventListener("click", () => void this.retry());
+    this.repeat.addEventListener("change", () => this.#paintValues());
     one("[data-add-column]").addEventListener("click", () => void this.add());
     one("[data-answer-previous]").addEventListener("click", () => this.walk(-1));
     one("[data-answer-next]").addEventListener("click", () => this.walk(1));
-    one("[data-column-tabs]", this.root).addEventListener("click", (event) => {
-      const button = /** @type {Element} */ (event.target).closest("button");
-      if (button) this.focus(Number(button.value));
-    });
-    this.list.addEventListener("scroll", afterQuiet(() => this.#paintTabs(), 80), { passive: true });
     document.addEventListener("visibilitychange", () => document.hidden || (this.isOpen && this.#poll(0)));
     window.addEventListener("popstate", () => location.reload());
   }
 
   async start() {
-    for (const settings of this.page.columns) this.#place(settings);
+    const left = this.page.comparison ? null : this.setup.read();
+    if (left) this.repeat.value = String(left.repetitions);
+    for (const settings of left?.columns ?? this.page.columns) this.#place(settings);
     this.#renumber();
     await Promise.all(this.columns.map((column) => column.open()));
     await this.values.start(this.page.comparison ? this.page.values : null);
@@ -122,7 +124,7 @@ export class Board {
     }
     const letters = LETTERS.slice(0, this.columns.length);
     this.differences.offer(letters);
-    one("[data-column-tabs]", this.root).replaceChildren(...letters.map((letter, index) => el("button", { type: "button", value: index, "aria-pressed": String(index === 0) }, letter)));
+    this.tabs.offer(this.columns);
     one("[data-add-column]", document, HTMLButtonElement).hidden = this.columns.length >= MAX_COLUMNS || this.columns.length === 0 || !may("run");
   }
 
@@ -142,11 +144,18 @@ export class Board {
     return this.comparison !== null && stateOf(this.#allRuns).open > 0;
   }
 
+  get #times() {
+    return Number(this.repeat.value) || 1;
+  }
+
   get #allRuns() {
     return this.columns.flatMap((column) => column.runs);
   }
 
   #paintValues() {
+    if (!this.comparison && !this.page.comparison && this.columns.every(({ version }) => version)) {
+      this.setup.keep({ columns: this.columns.map(({ settings }) => settings), repetitions: this.#times });
+    }
     this.values.show(this.columns.flatMap((column) => (column.version ? [column.version] : [])));
   }
 
@@ -160,7 +169,7 @@ export class Board {
     }
     if (!this.values.check()) return;
     this.busy = true;
-    const body = { columns: this.columns.map((column) => column.settings), variables: this.values.read(), repetitions: Number(this.repeat.value) || 1 };
+    const body = { columns: this.columns.map((column) => column.settings), variables: this.values.read(), repetitions: this.#times };
     try {
       const made = await create(`prompts/${this.page.promptId}/comparisons`, body, this.key);
       this.key = newKey();
@@ -289,14 +298,9 @@ export class Board {
     one("[data-run-all]", document, HTMLButtonElement).setAttribute("aria-disabled", String(told.open > 0 || this.busy));
     const broken = this.#allRuns.filter(({ status }) => status === "failed" || status === "cancelled").length;
     one("[data-retry]", document, HTMLButtonElement).hidden = broken === 0 || told.open > 0 || !may("run");
-    one("[data-retry-label]").textContent = `Run ${broken === 1 ? "the one" : `the ${broken}`} again that did not finish`;
+    one("[data-retry-label]").textContent = `Retry ${broken.toLocaleString()} unfinished`;
     this.#paintWalk();
-  }
-
-  /* On a phone one column is seen at a time. */
-  #paintTabs() {
-    const here = Math.round(this.list.scrollLeft / Math.max(1, this.list.clientWidth));
-    for (const [index, tab] of [...one("[data-column-tabs]", this.root).children].entries()) tab.setAttribute("aria-pressed", String(index === Math.abs(here)));
+    this.tabs.paint();
   }
 
   #paintWalk() {

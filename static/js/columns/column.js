@@ -192,7 +192,6 @@ export class ColumnView {
     const keep = one("[data-column-keep]", this.element, HTMLButtonElement);
     const words = changed > 0 ? "Keep as a version" : `This is version ${this.version?.number} as it is`;
     keep.disabled = changed === 0;
-    keep.setAttribute("aria-label", words);
     keep.title = changed > 0 ? `${words} (K)` : words;
   }
 
@@ -253,8 +252,8 @@ export class ColumnView {
   #mark(run, index, group) {
     const tokens = run.usage.output_tokens;
     const facts = [run.status, tokens !== null && `${tokens.toLocaleString()} tokens`, group && `answer ${group}`, run.error?.message].filter(Boolean).join(", ");
-    const attributes = { type: "button", class: `answer-mark is-${run.status}`, value: index, "aria-pressed": String(index === this.repetition), "aria-label": `Answer ${index + 1}: ${facts}`, title: facts };
-    return el("button", attributes, ENDED.has(run.status) && run.status === "succeeded" && group ? "" : icon(MARKS[run.status] ?? "clock"), el("span", {}, String(index + 1)), group ? el("sub", {}, group) : "");
+    const attributes = { type: "button", class: `answer-mark is-${run.status}`, value: index, "aria-pressed": String(index === this.repetition), title: facts };
+    return el("button", attributes, ENDED.has(run.status) && run.status === "succeeded" && group ? "" : icon(MARKS[run.status] ?? "clock"), el("span", { class: "visually-hidden" }, "Answer "), el("span", {}, String(index + 1)), group ? el("sub", {}, group) : "");
   }
 
   #paintSpread() {

@@ -38,6 +38,11 @@ export function firstTokenMs({ timings }) {
   return Math.max(0, Date.parse(timings.first_token_at) - Date.parse(timings.started_at));
 }
 
+/** How long it waited for its turn. @param {ComparedRun} run @returns {number} ms */
+export function queuedMs({ timings }) {
+  return timings.started_at ? Math.max(0, Date.parse(timings.started_at) - Date.parse(timings.queued_at)) : 0;
+}
+
 /**
  * Only runs that came to their end are measured: a failed one has no length that could be compared.
  * @param {ComparedRun[]} runs

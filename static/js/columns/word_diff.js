@@ -113,6 +113,19 @@ function joined(pieces) {
 }
 
 /**
+ * A blank between two changed words is no island: it goes with them, and they are read as one change.
+ * @param {Piece[]} pieces
+ * @returns {Piece[]}
+ */
+function bridged(pieces) {
+  const isIsland = (/** @type {number} */ index) => {
+    const { op, text } = pieces[index];
+    return op === "=" && index > 0 && index < pieces.length - 1 && !text.includes("\n") && text.trim() === "";
+  };
+  return joined(pieces.flatMap((piece, index) => (isIsland(index) ? [{ op: /** @type {const} */ ("-"), text: piece.text }, { op: /** @type {const} */ ("+"), text: piece.text }] : [piece])));
+}
+
+/**
  * @param {string[]} a
  * @param {string[]} b
  * @param {number} most
@@ -125,17 +138,14 @@ function compare(a, b, most) {
   while (tail < a.length - head && tail < b.length - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail += 1;
   const middle = edits(a.slice(head, a.length - tail), b.slice(head, b.length - tail), most);
   if (!middle) return null;
-  return joined([
-    { op: "=", text: a.slice(0, head).join("") },
-    ...middle,
-    { op: "=", text: a.slice(a.length - tail).join("") },
-  ]).filter((piece) => piece.text);
+  const all = [{ op: /** @type {const} */ ("="), text: a.slice(0, head).join("") }, ...middle, { op: /** @type {const} */ ("="), text: a.slice(a.length - tail).join("") }];
+  return bridged(joined(all.filter((piece) => piece.text)));
 }
 
-/** @param {Piece[]} pieces @returns {number} the part of the longer text that both have */
+/** @param {Piece[]} pieces @returns {number} the part of the shorter text that both have: one may be a cut-off other */
 function common(pieces) {
   const length = (/** @type {string} */ ops) => pieces.reduce((sum, { op, text }) => sum + (ops.includes(op) ? text.trim().length : 0), 0);
-  return length("=") / Math.max(1, length("=-"), length("=+"));
+  return length("=") / Math.max(1, Math.min(length("=-"), length("=+")));
 }
 
 /**

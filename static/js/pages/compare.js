@@ -27,6 +27,9 @@ const swap = () => location.assign(comparePage(page.promptId, page.to ?? "", pag
 one("[data-swap]").addEventListener("click", swap);
 bindKey("x", "Swap sides", swap);
 
+const both = document.querySelector("[data-run-both]");
+if (both instanceof HTMLAnchorElement) bindKey("r", "Run both side by side", () => both.click());
+
 for (const input of document.querySelectorAll("[data-picker] input")) {
   input.addEventListener("change", () => /** @type {HTMLInputElement} */ (input).form?.requestSubmit());
 }
