@@ -15,6 +15,7 @@ from core.redis import client
 from playground import services
 from playground.spec import parse
 from tests.browser.conftest import WITHIN_MS, Complaints
+from tests.browser.pictures import take_picture
 from tests.browser.workbench import Workbench
 from tests.celery_worker import RUNS, worker
 from tests.chat.site import Site
@@ -77,6 +78,7 @@ def test_a_conversation_goes_on_branches_and_becomes_messages_of_the_prompt(
     expect(page.locator("[data-replies] a")).to_have_count(2)
     page.locator("[data-replies] a").first.click()
     expect(turns(page)).to_have_count(2)
+    take_picture(page, "conversation")
 
     page.get_by_role("button", name="Add reply to messages").click()
     expect(bench.state).to_have_text("Unsaved")
@@ -157,6 +159,7 @@ def test_calls_of_tools_are_answered_together_and_again_with_what_was_typed_befo
     expect(weather.get_by_role("textbox")).to_be_focused()
     weather.get_by_role("textbox").fill('{"sky": "rain"}')
     expect(send).to_contain_text("Answer get_time")
+    take_picture(page, "tool-calls")
     page.reload()
     bench.wait()
     expect(weather.get_by_role("textbox")).to_have_value('{"sky": "rain"}')
@@ -177,6 +180,7 @@ def test_calls_of_tools_are_answered_together_and_again_with_what_was_typed_befo
     late.get_by_role("button", name='{"sky": "rain"}').click()
     expect(late.get_by_role("textbox")).to_have_value('{"sky": "rain"}')
     page.get_by_role("button", name="Add reply to messages").click()
+    expect(page.get_by_role("button", name="Added to messages")).to_be_disabled()
     expect(bench.state).to_have_text("Unsaved")
     send.click()
     expect(page.locator("[data-output-markdown]")).to_contain_text("Still rain.")

@@ -1,5 +1,6 @@
 /* Where a reply to a run is written: results for its calls, text, and the key that sends. */
 import { create, newKey } from "../api.js";
+import { sends } from "../chat/enter.js";
 import { fromTemplate, one } from "../dom.js";
 import { keyNames } from "../keys.js";
 import { callsOf, isAnswered, missing, missingWords, replyContent } from "./conversation.js";
@@ -9,9 +10,6 @@ import { tooLong } from "./limits.js";
 /** @typedef {import("./conversation.js").ContentBlock} ContentBlock */
 /** @typedef {import("./tool_call.js").ToolCall} ToolCall */
 /** @typedef {{onSent: (run: string, content: string | ContentBlock[]) => void, onCancel?: () => void, onAppend?: () => void}} Hooks */
-
-/** Some browsers end the composition first and report the key afterwards. */
-const AFTER_COMPOSING_MS = 100;
 
 export class ReplyForm {
   /**
@@ -63,19 +61,19 @@ export class ReplyForm {
       if (action) found.addEventListener("click", action);
     };
     button("[data-reply-cancel]", this.hooks.onCancel && (() => this.cancel()));
-    button("[data-reply-append]", this.hooks.onAppend);
+    button("[data-reply-append]", this.hooks.onAppend && (() => this.#append()));
     one("[data-reply-key]", this.element).textContent = keyNames("mod+enter").join("+");
     if (this.calls.length > 0) this.text.placeholder = "Say something besides the results, or nothing";
   }
 
   /** @param {KeyboardEvent} event */
   #onKey(event) {
-    if (event.isComposing || event.keyCode === 229 || event.timeStamp - this.composedAt < AFTER_COMPOSING_MS) return;
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    // As on a screen keyboard: Enter alone begins a line.
+    if (sends(event, this.composedAt, true)) {
       // Or the page would run the prompt anew.
       event.preventDefault();
       void this.send();
-    } else if (event.key === "Escape" && this.hooks.onCancel) {
+    } else if (event.key === "Escape" && !event.isComposing && this.hooks.onCancel) {
       // What was typed is kept: only the button throws it away.
       event.preventDefault();
       this.hooks.onCancel();
@@ -143,6 +141,14 @@ export class ReplyForm {
       this.busy = false;
       this.#paint();
     }
+  }
+
+  /* Once: a second click would add all of it again. */
+  #append() {
+    const button = one("[data-reply-append]", this.element, HTMLButtonElement);
+    button.disabled = true;
+    one("span", button).textContent = "Added to messages";
+    this.hooks.onAppend?.();
   }
 
   cancel() {
