@@ -7,9 +7,9 @@ import { RunText } from "./run_text.js";
  *   id: string, status: string, text: string, model: string, stopReason: string, version?: number,
  *   error: {code: string, message: string} | null,
  *   usage: {input_tokens: number | null, output_tokens: number | null}, ttft_ms: number | null, tokens_per_s: number | null,
- *   block: string, stopSequence: string, structured: Structured | null, response: Record<string, any> | null, content: Block[] | null,
+ *   cost: number | null, block: string, stopSequence: string, structured: Structured | null, response: Record<string, any> | null, content: Block[] | null,
  * }} RunState `response`: as it came over the wire, null before the end. `content`: its blocks, null if text is all there is.
- *   `block`: the type of the last block that began and is not text.
+ *   `cost`: USD by the prices at its end. `block`: the type of the last block that began and is not text.
  *
  * A content block of the Messages API.
  * @typedef {{type: string, [name: string]: any}} Block
@@ -46,6 +46,7 @@ export function runState(run) {
     usage: run.usage ?? { input_tokens: null, output_tokens: null },
     ttft_ms: timings.ttft_ms ?? null,
     tokens_per_s: timings.tokens_per_s ?? null,
+    cost: run.cost_usd ?? null,
     block: "",
     stopSequence: response?.stop_sequence ?? "",
     structured: run.structured ?? null,

@@ -25,7 +25,8 @@ const STOPS = /** @type {Record<string, string>} */ ({
   model_context_window_exceeded: "context window full",
 });
 
-const AGAIN = "Run it again in a moment. If it goes on, the model server needs a look.";
+const AGAIN = "Run it again in a moment. If it goes on, the provider needs a look.";
+const KEY = "Look at your key under Account, Providers, then run it again.";
 const CHANGE = "Change the prompt or its parameters, then run it again.";
 
 /** What can be done, by the code of the error. */
@@ -34,12 +35,15 @@ const NEXT = /** @type {Record<string, string>} */ ({
   unauthorized: "The key of this server needs a look by whoever runs it.",
   provider_key_missing: "Add your own key under Account > Providers, or choose another model.",
   provider_key_refused: "Look at the key under Account > Providers, and replace it if it is yours.",
+  provider_key_missing: KEY,
+  provider_key_refused: KEY,
   rate_limited: "Wait a moment, then run it again.",
   upstream_overloaded: AGAIN,
   inference_unavailable: AGAIN,
   timeout: "Run it again, or ask for fewer tokens.",
   stream_cut: AGAIN,
   worker_lost: "Run it again. If it happens twice, the worker's log says why it died.",
+  access_ended: "Ask its owner to share it again.",
   unreachable: "Reload the page: the run goes on without it.",
 });
 
@@ -50,6 +54,9 @@ const TITLES = /** @type {Record<string, string>} */ ({
   upstream_overloaded: "The provider is overloaded",
   rate_limited: "The provider takes no more requests for now",
   unauthorized: "The provider did not accept the key",
+  provider_key_missing: "There is no key for this provider",
+  provider_key_refused: "The provider did not accept the key",
+  access_ended: "Your access has ended",
   provider_key_missing: "There is no key for this provider",
   provider_key_refused: "The provider did not accept the key",
   invalid_request: "The provider refused the request",
@@ -94,8 +101,8 @@ function failure(run) {
   const code = run.error?.code ?? "";
   const next = NEXT[code] ?? "Run it again. If it fails twice, the Wire tab shows what was sent.";
   const message = run.error?.message ?? "No reason was given.";
-  if (run.status === "lost") return { tone: "bad", title: "The connection to this run was lost", message, next: kept + next };
-  const title = TITLES[code] ?? (run.text ? "The answer broke off" : "The run failed before its first token");
+  const otherwise = run.text ? "The answer broke off" : "The run failed before its first token";
+  const title = TITLES[code] ?? (run.status === "lost" ? "The connection to this run was lost" : otherwise);
   return { tone: "bad", title, message, next: kept + next };
 }
 
@@ -170,7 +177,7 @@ export function problemOf(run) {
  */
 export function factsOf(run) {
   const { input_tokens: input, output_tokens: output } = run.usage;
-  const cost = costOf(priceOf(run.model), input, output);
+  const cost = run.cost ?? costOf(priceOf(run.model), input, output);
   /** @type {[string, string | null][]} */
   const facts = [
     ["Version", run.version ? `v${run.version}` : null],

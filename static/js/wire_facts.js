@@ -23,11 +23,12 @@ export function wireFacts(run) {
   const { timings, usage } = run;
   const upstream = run.wire_response?.usage ?? {};
   const stop = told(run.stop_reason, (reason) => (stopWord(reason) === reason ? reason : `${reason} (${stopWord(reason)})`));
-  const cost = costOf(priceOf(run.model), usage.input_tokens, usage.output_tokens);
+  const cost = run.cost_usd ?? costOf(priceOf(run.model), usage.input_tokens, usage.output_tokens);
   /** @type {[string, string | null][]} */
   const facts = [
     ["Status", stateWord(run.status)],
     ["Model", run.model],
+    ["Provider", told(run.provider, String)],
     ["Run", run.id],
     ["Request hash", told(run.request_sha256, (hash) => `SHA-256 ${hash}`)],
     ["Upstream request id", told(run.upstream_request_id, String)],
