@@ -26,7 +26,6 @@ const STOPS = /** @type {Record<string, string>} */ ({
 });
 
 const AGAIN = "Run it again in a moment. If it goes on, the provider needs a look.";
-const KEY = "Look at your key under Account, Providers, then run it again.";
 const CHANGE = "Change the prompt or its parameters, then run it again.";
 
 /** What can be done, by the code of the error. */
@@ -35,8 +34,6 @@ const NEXT = /** @type {Record<string, string>} */ ({
   unauthorized: "The key of this server needs a look by whoever runs it.",
   provider_key_missing: "Add your own key under Account > Providers, or choose another model.",
   provider_key_refused: "Look at the key under Account > Providers, and replace it if it is yours.",
-  provider_key_missing: KEY,
-  provider_key_refused: KEY,
   rate_limited: "Wait a moment, then run it again.",
   upstream_overloaded: AGAIN,
   inference_unavailable: AGAIN,
@@ -54,8 +51,6 @@ const TITLES = /** @type {Record<string, string>} */ ({
   upstream_overloaded: "The provider is overloaded",
   rate_limited: "The provider takes no more requests for now",
   unauthorized: "The provider did not accept the key",
-  provider_key_missing: "There is no key for this provider",
-  provider_key_refused: "The provider did not accept the key",
   access_ended: "Your access has ended",
   provider_key_missing: "There is no key for this provider",
   provider_key_refused: "The provider did not accept the key",
