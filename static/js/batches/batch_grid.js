@@ -31,6 +31,8 @@ export class BatchGrid {
     this.none = one("[data-grid-none]", root, HTMLElement);
     this.only = one("[data-filter-only]", document, HTMLSelectElement);
     this.text = one("[data-filter-text]", document, HTMLInputElement);
+    /** How many rows the server looked through for what is searched: it gives up after a while. */
+    this.searched = batch.rows;
     /** Columns before the first version. */
     this.before = batch.has_expected ? 2 : 1;
     this.rows = new PagedRows((offset, limit, signal) => this.#fetch(offset, limit, signal), (error) => this.#arrived(error), PAGE);
@@ -101,7 +103,8 @@ export class BatchGrid {
     const query = this.#query;
     query.set("offset", String(offset));
     query.set("limit", String(limit));
-    const { count, results } = await call(`batches/${this.batch.id}/results?${query}`, { signal });
+    const { count, results, searched } = await call(`batches/${this.batch.id}/results?${query}`, { signal });
+    this.searched = searched ?? this.batch.rows;
     return { count, rows: /** @type {ResultRow[]} */ (results) };
   }
 
@@ -115,7 +118,8 @@ export class BatchGrid {
     const count = this.rows.count ?? 0;
     const isFiltered = this.#query.size > 0;
     const all = this.batch.rows.toLocaleString();
-    const words = isFiltered ? `${count.toLocaleString()} of ${all} rows` : `${all} rows`;
+    const part = this.text.value.trim() && !this.only.value && this.searched < this.batch.rows ? `, found in the first ${this.searched.toLocaleString()}` : "";
+    const words = isFiltered ? `${count.toLocaleString()} of ${all} rows${part}` : `${all} rows`;
     if (this.count.textContent !== words) this.count.textContent = words;
     this.none.hidden = count > 0;
     this.none.textContent = isFiltered ? "No row is like that. Esc leaves the filter; “All rows” shows the others." : "There are no rows.";

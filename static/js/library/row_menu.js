@@ -27,7 +27,7 @@ export function bindRowMenu(onAction) {
 
 /** @param {HTMLElement} menu */
 function menuItems(menu) {
-  return /** @type {HTMLElement[]} */ ([...menu.querySelectorAll("[role=menuitem]")]);
+  return /** @type {HTMLElement[]} */ ([...menu.querySelectorAll("[role=menuitem]:not([hidden])")]);
 }
 
 /**

@@ -2,6 +2,7 @@
 import { address, ApiError, call } from "../api.js";
 import { CasePage, missingNote } from "../batches/case_page.js";
 import { ImportDialog } from "../batches/import_dialog.js";
+import { bindPageMenu } from "../batches/page_menu.js";
 import { Reading, showProblems } from "../batches/reading.js";
 import { one, pageData } from "../dom.js";
 import { sayNext, showSaid } from "../flash.js";
@@ -79,6 +80,7 @@ async function show(dataset) {
 
 for (const button of document.querySelectorAll("[data-import-cases]")) button.addEventListener("click", () => dialog.choose());
 dialog.bindDrop(document.body);
+bindPageMenu("cases-menu");
 showSaid();
 call(`datasets/${page.datasetId}`)
   .then((/** @type {Dataset} */ dataset) => {
