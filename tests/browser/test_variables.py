@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import httpx2
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.conftest import read_spec
+from tests.browser.pictures import take_picture
 from tests.browser.workbench import Workbench
 from tests.waiting import wait_until
 
@@ -20,6 +22,17 @@ def open_card(page: Page, name: str) -> Locator:
     variable = row(page, name)
     variable.get_by_role("button", name="Card", exact=True).click()
     return variable
+
+
+def take_pictures(page: Page) -> None:
+    """Of the panel with an open card: light, dark and as narrow as a phone, where nothing may hang over the edge."""
+    for view, scheme, width in (("light", "light", 1440), ("dark", "dark", 1440), ("phone", "light", 390)):
+        page.emulate_media(color_scheme=cast("Any", scheme))
+        page.set_viewport_size({"width": width, "height": 900})
+        take_picture(page, f"variables-{view}")
+        widths = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+        assert widths[0] <= widths[1], f"{view} scrolls sideways: {widths}"
+    page.set_viewport_size({"width": 1440, "height": 900})
 
 
 def kept(api: httpx2.Client, prompt: str) -> dict[str, str]:
@@ -67,6 +80,11 @@ def test_names_are_completed_declared_renamed_and_undone(
     card.get_by_role("textbox", name="Name").fill("höhe in m")
     card.get_by_role("button", name="Rename").click()
     expect(card).to_contain_text("without blanks")
+    take_pictures(page)
+    name = card.get_by_role("textbox", name="Name")
+    name.fill("composed")
+    name.evaluate("""element => element.dispatchEvent(
+        new KeyboardEvent("keydown", {key: "Enter", isComposing: true, bubbles: true, cancelable: true}))""")
     card.get_by_role("textbox", name="Name").fill("höhe")
     page.keyboard.press("Enter")
     expect(bench.system).to_have_text("Kurz. {{ höhe }}")
