@@ -8,8 +8,9 @@ import { scrollerOf } from "./scrolling.js";
 /** @typedef {"markdown" | "raw"} View */
 
 const NEAR_END_PX = 40;
-/** The share of the time that painting may take: one part of so many. */
-const PAINT_SHARE = 4;
+/** After a paint there is a pause of so many times its length, but no text waits longer than this. */
+const PAUSE_FACTOR = 4;
+const LONGEST_PAUSE_MS = 1000;
 const FRAME_MS = 16;
 
 export class Answer {
@@ -64,7 +65,7 @@ export class Answer {
   }
 
   #schedule() {
-    const wait = this.cost * PAINT_SHARE;
+    const wait = Math.min(this.cost * PAUSE_FACTOR, LONGEST_PAUSE_MS);
     const paintSoon = () => {
       this.timer = 0;
       this.frame = requestAnimationFrame(() => this.#paint());
