@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.browser.accessibility import serious_violations
 from tests.browser.conftest import Complaints
 from tests.browser.pictures import take_picture
 from tests.browser.workbench import Workbench
@@ -53,6 +54,7 @@ def look(page: Page, name: str) -> None:
     width = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
     assert width[0] <= width[1], f"{name} scrolls sideways: {width}"
     assert page.evaluate(UNNAMED) == []
+    assert serious_violations(page) == [], name
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -95,7 +97,7 @@ def test_a_workbench_full_of_difficult_text(
     look(page, f"workbench-parameters-{view}")
     bench.write(bench.value("tone"), "dry")
     bench.write(bench.value("größe"), "x" * 300)
-    page.get_by_role("button", name="Run").click()
+    page.locator("[data-run]").click()
     bench.wait_for_end()
     look(page, f"workbench-run-{view}")
     page.get_by_role("tab", name="Wire").click()
