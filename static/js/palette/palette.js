@@ -29,6 +29,7 @@ class Palette {
     this.at = 0;
     const ask = afterQuiet(() => void this.#ask(), QUIET_MS);
     this.field.addEventListener("input", () => {
+      this.note.textContent = "Searching…";
       this.#paint([...this.#here(), ...this.#remembered()]);
       ask();
     });
