@@ -86,18 +86,20 @@ export class BatchPage {
     const facts = progressFacts(batch);
     one("[data-batch-facts]").replaceChildren(el("strong", {}, `${batch.ended.toLocaleString()} of ${batch.counts.total.toLocaleString()}`), ...facts.map(([number, word]) => el("span", {}, ...(number ? [el("b", {}, number), " "] : []), word)));
     const held = heldWords(batch);
-    one("[data-batch-held]", document, HTMLElement).hidden = held === "";
+    const place = one("[data-batch-held]", document, HTMLElement);
+    place.hidden = held === "";
+    place.classList.toggle("is-warn", batch.state !== "cancelled");
     one("[data-batch-held-words]").textContent = held;
     this.#paintActions(batch);
   }
 
   /** @param {Batch} batch */
   #paintActions({ state, can, counts, dataset }) {
-    const retry = can.control ? retryWords(counts, state) : "";
+    const retry = can.control ? retryWords(counts) : "";
     const shown = {
       pause: can.control && state === "running",
       resume: can.control && state === "paused",
-      retry: retry !== "" && state !== "running",
+      retry: retry !== "" && state === "finished",
       cancel: can.cancel && (state === "running" || state === "paused"),
       delete: can.delete && state !== "running" && state !== "paused",
     };

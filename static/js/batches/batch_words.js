@@ -80,7 +80,7 @@ export function heldWords({ state, paused_because: why, held_until: held, counts
   const kept = "Every answer so far is kept.";
   if (state === "paused") return why && why.code !== "person" ? `${why.message} ${kept} Resume goes on where it stopped.` : "";
   if (state === "running" && held) return `The model cannot be reached. ${kept} It goes on by itself once the model answers.`;
-  if (state === "cancelled" && counts.cancelled + counts.not_sent > 0) return `${kept} Retry sends what was cancelled.`;
+  if (state === "cancelled" && counts.cancelled + counts.not_sent > 0) return `${kept} What was not sent stays unsent: “New batch like this” in the menu begins anew.`;
   return "";
 }
 
@@ -125,8 +125,9 @@ export function cellWords(cell, checks) {
 /**
  * What a retry would send again.
  * @param {Counts} counts
+ * @returns {string} "" for nothing
  */
-export function retryWords({ error, cancelled, not_sent: left }, /** @type {string} */ state) {
-  const again = error + cancelled + (state === "cancelled" ? left : 0);
+export function retryWords({ error, cancelled }) {
+  const again = error + cancelled;
   return again > 0 ? `Retry ${again.toLocaleString()}` : "";
 }
