@@ -41,6 +41,8 @@ export class StructuredView {
     this.problems = one("[data-json-problems]", root, HTMLElement);
     this.place = one("[data-json-place]", root, HTMLElement);
     this.tree = one("[data-json-tree]", root, HTMLElement);
+    /** What is drawn, and whether there was anything to draw. @type {{run: RunState, text: string, found: Structured | null, isThere: boolean} | null} */
+    this.drawn = null;
   }
 
   /**
@@ -48,7 +50,15 @@ export class StructuredView {
    * @returns {boolean} whether there is anything to show
    */
   show(run) {
-    const found = run.structured;
+    const { text, structured: found } = run;
+    // Drawn once: what somebody opened in the tree stays open.
+    if (this.drawn?.run === run && this.drawn.text === text && this.drawn.found === found) return this.drawn.isThere;
+    this.drawn = { run, text, found, isThere: this.#draw(run, found) };
+    return this.drawn.isThere;
+  }
+
+  /** @param {RunState} run @param {Structured | null} found */
+  #draw(run, found) {
     const json = found || /^\s*[[{]/.test(run.text) ? readJson(run.text) : null;
     this.#showVerdict(found);
     this.#showPlace(found?.place ? around(run.text, found.place) : null);
