@@ -70,7 +70,7 @@ def batch(request: HttpRequest, prompt_id: uuid.UUID, batch_id: uuid.UUID) -> Ht
     context = {
         "place": "prompts",
         "prompt": prompt,
-        "place_title": found.name or "Batch",
+        "place_title": found.name or (found.dataset.name if found.dataset else "Batch"),
         "batch_id": found.pk,
         "page": {"promptId": str(prompt.pk), "batchId": str(found.pk)},
     }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cellWords, heldWords, progressFacts, retryWords } from "../../static/js/batches/batch_words.js";
+import { heldWords, progressFacts, retryWords, verdictWords, versionWords } from "../../static/js/batches/batch_words.js";
 import { applyEdit, CaseSheet, sameCases, shownValue } from "../../static/js/batches/case_sheet.js";
 import { checkWords, KINDS, needsExpected, newCheck, problemOf, sentCheck } from "../../static/js/batches/check_kinds.js";
 import { AS_EXPECTED, LEFT_OUT, mappingNotes, proposedMapping, remapped, sentMapping } from "../../static/js/batches/column_mapping.js";
@@ -269,9 +269,13 @@ test("a batch that stands still says why, and that nothing is lost", () => {
   assert.equal(retryWords({ ...counts, error: 0, cancelled: 0 }), "");
 });
 
-test("a cell is said in a sentence, marks included", () => {
-  /** @type {any} */
-  const cell = { status: "failed", checks: [{ verdict: "pass", reason: "" }, { verdict: "fail", reason: "x" }], error: null };
-  assert.equal(cellWords(cell, [{ label: "is JSON" }, { label: "contains “a”" }]), "Failed, is JSON: passed, contains “a”: failed");
-  assert.equal(cellWords(null, []), "Not sent yet");
+test("a check that a model still has to answer is told apart from one that was skipped", () => {
+  assert.equal(verdictWords(null).word, "being judged");
+  assert.equal(verdictWords({ verdict: "skip", reason: "" }).word, "skipped");
+  assert.equal(verdictWords({ verdict: "error", reason: "" }).word, "could not be judged");
+});
+
+test("a version goes by what was asked for and by its number", () => {
+  assert.equal(versionWords({ label: "v3", pointer: "production", number: 3 }), "production: v3");
+  assert.equal(versionWords({ label: "v3", pointer: "3", number: 3 }), "v3");
 });

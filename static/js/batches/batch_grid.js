@@ -152,7 +152,7 @@ export class BatchGrid {
   #paint(cell, { row, column }) {
     const found = this.rows.at(row);
     if (column >= this.before) {
-      paintResult(cell, found ? found.cells[column - this.before] : undefined, this.batch.checks);
+      paintResult(cell, found ? found.cells[column - this.before] : undefined, this.batch);
     } else if (!found) {
       cell.replaceChildren(el("span", { class: "cell-word" }, "…"));
     } else if (column === 1) {

@@ -70,7 +70,7 @@ function card(batch, summary) {
   const judged = passed + failed + error;
   const hasChecks = batch.checks.length > 0;
   const result = hasChecks ? shareWords(passed, judged) : `${ended.toLocaleString()} answered`;
-  const about = hasChecks ? `${passed.toLocaleString()} of ${judged.toLocaleString()} passed` : `of ${total.toLocaleString()}`;
+  const about = hasChecks && judged === 0 ? "nothing judged yet" : hasChecks ? `${passed.toLocaleString()} of ${judged.toLocaleString()} passed` : `of ${total.toLocaleString()}`;
   return el(
     "article",
     { class: "summary-card" },

@@ -111,18 +111,6 @@ export function progressFacts({ state, counts, ended, rate_per_minute: rate, sec
 }
 
 /**
- * One cell in a sentence, for its accessible name and for who cannot see colours.
- * @param {Cell | null} cell
- * @param {{label: string}[]} checks
- */
-export function cellWords(cell, checks) {
-  if (!cell) return "Not sent yet";
-  const verdicts = cell.checks.map((verdict, index) => `${checks[index]?.label ?? "check"}: ${verdictWords(verdict).word}`);
-  const error = cell.error ? [cell.error.message] : [];
-  return [CELLS[cell.status].word, ...error, ...verdicts].join(", ");
-}
-
-/**
  * What a retry would send again.
  * @param {Counts} counts
  * @returns {string} "" for nothing

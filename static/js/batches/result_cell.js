@@ -30,19 +30,20 @@ export function marksOf({ checks: verdicts }, checks) {
 /**
  * @param {HTMLElement} place
  * @param {Cell | null | undefined} cell null: not sent yet; undefined: not here yet
- * @param {Check[]} checks
+ * @param {{checks: Check[], state: string}} batch
  */
-export function paintResult(place, cell, checks) {
+export function paintResult(place, cell, { checks, state }) {
   if (!cell) {
-    place.replaceChildren(el("span", { class: "cell-word" }, cell === null ? "To go" : "…"));
+    const word = state === "cancelled" ? "not sent" : "to go";
+    place.replaceChildren(el("span", { class: "cell-word" }, cell === null ? word : "…"));
     place.dataset.tone = "none";
     return;
   }
   const { word, icon: name, tone } = CELLS[cell.status];
   place.dataset.tone = tone;
-  const state = el("span", { class: `mark is-${tone}` }, icon(name), word);
+  const status = el("span", { class: `mark is-${tone}` }, icon(name), word);
   const text = (cell.error && cell.excerpt === "" ? cell.error.message : cell.excerpt).replace(/\n\s*\n/g, "\n");
   const isEmpty = text === "" && ["done", "passed", "failed"].includes(cell.status);
   const excerpt = isEmpty ? el("span", { class: "cell-word" }, "empty answer") : el("span", { class: "cell-excerpt", dir: "auto" }, text);
-  place.replaceChildren(excerpt, el("span", { class: "marks" }, state, ...marksOf(cell, checks)));
+  place.replaceChildren(excerpt, el("span", { class: "marks" }, status, ...marksOf(cell, checks)));
 }
