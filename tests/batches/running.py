@@ -15,6 +15,7 @@ from tests.inference_client.upstream import Call, Script, Upstream, Wire
 
 #: What comes back for a prompt: by default it is repeated.
 Reply = Callable[[str], str]
+MODELS = {"data": [{"id": "tiny", "type": "model"}], "has_more": False}
 
 
 def row(name: str, expected: str | None = None) -> dict[str, Any]:
@@ -31,8 +32,8 @@ def replying(reply: Reply) -> Script:
     """A model that answers each prompt by `reply`; one that is asked to judge is asked in the same way."""
 
     async def script(call: Call, wire: Wire) -> None:
-        if call.path.endswith("/models?limit=1000") or call.method == "GET":
-            await wire.answer(200, {"data": [{"id": "tiny", "type": "model"}], "has_more": False})
+        if call.method == "GET":
+            await wire.answer(200, MODELS)
             return
         await wire.whole(reply(asked(call)))
 
@@ -48,6 +49,17 @@ class Work:
 
     def says(self, reply: Reply) -> None:
         self.upstream.does(replying(reply))
+
+    def goes_through(self, *scripts: Script) -> None:
+        """The requests for an answer are met by `scripts` in turn, the last one by all that follow."""
+
+        async def script(call: Call, wire: Wire) -> None:
+            if call.method == "GET":
+                await wire.answer(200, MODELS)
+            else:
+                await scripts[min(len(self.generations), len(scripts)) - 1](call, wire)
+
+        self.upstream.does(script)
 
     @property
     def generations(self) -> list[Call]:
