@@ -9,6 +9,10 @@ import { may } from "./sharing/permissions.js";
 /** So many messages are made with the page; those further down when they come into view. */
 const AT_ONCE = 30;
 const AHEAD = "800px";
+/** Longer lists are laid out only where they are seen. */
+const LONG = 60;
+/** Of a frame, so much goes into making what comes into view: scrolling stays smooth. */
+const FRAME_MS = 8;
 
 export class Blocks {
   /**
@@ -19,6 +23,8 @@ export class Blocks {
     this.root = root;
     /** What to do once an element comes near the window. @type {WeakMap<Element, () => void>} */
     this.waiting = new WeakMap();
+    /** Those that are near it now. @type {Set<Element>} */
+    this.near = new Set();
     this.seen = new IntersectionObserver((entries) => this.#see(entries), { root: root.closest(".editor-scroll"), rootMargin: `${AHEAD} 0px` });
     /** @type {import("./block.js").BlockParent} */
     this.parent = {
@@ -39,18 +45,32 @@ export class Blocks {
 
   /** @param {IntersectionObserverEntry[]} entries */
   #see(entries) {
+    const wasIdle = this.near.size === 0;
     for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue;
-      this.seen.unobserve(target);
-      this.waiting.get(target)?.();
-      this.waiting.delete(target);
+      // What was only scrolled past is not made.
+      if (isIntersecting) this.near.add(target);
+      else this.near.delete(target);
     }
+    if (wasIdle && this.near.size > 0) requestAnimationFrame(() => this.#makeSome());
+  }
+
+  #makeSome() {
+    const until = performance.now() + FRAME_MS;
+    for (const element of this.near) {
+      this.near.delete(element);
+      this.seen.unobserve(element);
+      this.waiting.get(element)?.();
+      this.waiting.delete(element);
+      if (performance.now() > until) break;
+    }
+    if (this.near.size > 0) requestAnimationFrame(() => this.#makeSome());
   }
 
   /** @param {import("./spec.js").Spec} spec */
   load(spec) {
     dropNotice("message-removed");
     this.seen.disconnect();
+    this.near.clear();
     for (const block of [this.system, ...this.messages]) block.remove();
     this.system = new Block("system", spec.system, this.parent);
     this.messages = spec.messages.map(({ role, content }, index) => new Block(role, content, this.parent, { later: index >= AT_ONCE }));
@@ -163,6 +183,7 @@ export class Blocks {
   }
 
   #paintPlaces() {
+    this.root.toggleAttribute("data-long", this.messages.length > LONG);
     this.messages.forEach((block, index) => block.setPlace(index, this.messages.length));
   }
 

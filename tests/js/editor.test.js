@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { endsInBlank, newBlock, openCalls, outline, prefillOf, summaryOf } from "../../static/js/editor/content_blocks.js";
-import { doubts, overflowWords, placeWords, sizeFacts } from "../../static/js/editor/estimate_words.js";
+import { doubts, overflowWords, placeWords, sizeFacts, warningOf } from "../../static/js/editor/estimate_words.js";
 import { factsOf, matching } from "../../static/js/editor/model_words.js";
 import { parameterProblems } from "../../static/js/editor/parameter_problems.js";
 import { thinkingKind, thinkingOf } from "../../static/js/editor/thinking.js";
@@ -144,6 +144,9 @@ test("a run asks about what does not fit and what will be refused, and about no 
   assert.deepEqual(doubts({ ...size, overflow: null, problems }), ["Tool choice: No.", "Message 3: Not so."]);
   assert.equal(doubts({ ...size, problems }).length, 3);
   assert.deepEqual(doubts(null), []);
+  assert.equal(warningOf({ ...size, overflow: null, problems }), "A run would be refused. Tool choice: No. And 1 more.");
+  assert.match(warningOf(size), /^The prompt leaves 814/);
+  assert.equal(warningOf({ ...size, overflow: null }), "");
   assert.equal(placeWords("output_schema.type"), "output schema");
 });
 

@@ -7,7 +7,7 @@ import { one } from "../dom.js";
 import { isUnsent, textsOf } from "../large/references.js";
 import { home } from "../large/text_home.js";
 import { canonical } from "../spec.js";
-import { overflowWords, sizeFacts } from "./estimate_words.js";
+import { sizeFacts, warningOf } from "./estimate_words.js";
 
 /** @typedef {import("../spec.js").Spec} Spec */
 /** @typedef {import("./estimate_words.js").Size} Size */
@@ -99,12 +99,12 @@ export class Estimate {
   /** @param {string} words */
   #paint(words) {
     const { size } = this;
-    const overflow = size ? overflowWords(size) : "";
+    const doubt = size ? warningOf(size) : "";
     const facts = size ? sizeFacts(size) : [words];
-    this.root.dataset.state = overflow ? "over" : (size?.input_tokens ?? null) === null ? "unknown" : "known";
+    this.root.dataset.state = doubt ? "doubtful" : (size?.input_tokens ?? null) === null ? "unknown" : "known";
     one("[data-estimate-facts]", this.root).textContent = facts.join(" · ");
     const warning = one("[data-estimate-warning]", this.root, HTMLElement);
-    if (warning.textContent !== overflow) warning.textContent = overflow;
-    warning.hidden = !overflow;
+    if (warning.textContent !== doubt) warning.textContent = doubt;
+    warning.hidden = !doubt;
   }
 }

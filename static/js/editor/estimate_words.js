@@ -26,7 +26,7 @@ export function placeWords(field) {
   const index = /^messages\.(\d+)/.exec(field)?.[1];
   if (index !== undefined) return `message ${Number(index) + 1}`;
   const name = field.split(".")[0];
-  return /** @type {Record<string, string>} */ ({ system: "system text", output_schema: "output schema", tool_choice: "tool choice", max_tokens: "max tokens", api_version: "API version" })[name] ?? name;
+  return /** @type {Record<string, string>} */ ({ system: "system text", top_p: "top p", top_k: "top k", output_schema: "output schema", tool_choice: "tool choice", max_tokens: "max tokens", api_version: "API version" })[name] ?? name;
 }
 
 /**
@@ -58,6 +58,16 @@ export function overflowWords({ overflow, context, input_tokens: input, at_least
     return `The prompt has ${count}; ${has}, so it would be refused. Shorten it, or choose a model with more.`;
   }
   return `The prompt leaves ${tokens(room ?? 0)} for the answer, which may be cut there: max tokens asks for ${(most ?? 0).toLocaleString()}, and ${has}.`;
+}
+
+/**
+ * What the foot of the editor warns of: the first doubt, and how many more there are.
+ * @param {Size} size
+ */
+export function warningOf(size) {
+  const [first = "", ...others] = doubts(size);
+  if (!first || size.overflow) return first;
+  return `A run would be refused. ${first}${others.length > 0 ? ` And ${others.length} more.` : ""}`;
 }
 
 /**
