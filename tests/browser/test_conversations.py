@@ -45,6 +45,7 @@ def test_a_conversation_goes_on_branches_and_becomes_messages_of_the_prompt(
 
     box = page.locator("[data-talk] [data-reply-text]")
     box.fill("And {{why}}?")
+    box.dispatch_event("keydown", {"key": "Enter", "ctrlKey": True, "isComposing": True, "keyCode": 229})
     page.reload()
     bench.wait()
     expect(box).to_have_value("And {{why}}?")

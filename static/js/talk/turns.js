@@ -9,6 +9,8 @@ import { ToolCall } from "./tool_call.js";
 /** @typedef {import("./conversation.js").Node} Node */
 /** @typedef {{promptId: string, open: (run: string) => void, edit: (body: HTMLElement, run: string) => void, mayReply: boolean}} Hooks */
 
+/** Drawn at once, the newest; a conversation may have a thousand. */
+const MOST_SHOWN = 40;
 const NAMES = { user: "User", assistant: "Assistant" };
 
 /** @param {string} run */
@@ -76,15 +78,32 @@ export class Turns {
     // Each run after the first has sent an answer and a reply more than the one it continues.
     const given = turns.length - 2 * (path.length - 1);
     const names = new Map(turns.flatMap((turn) => callsOf(turn.content)).map((block) => [block.id, block.name]));
-    const views = turns.map((turn, index) => {
-      const at = index - given;
-      // Its answer was said by the run before, the reply sent by the run itself.
-      const node = at < 0 ? undefined : path[Math.ceil(at / 2)];
-      return this.#view(turn, names, node ?? null, at % 2 === 1 ? tree : null);
-    });
+    const draw = (/** @type {number} */ from, /** @type {number} */ to) =>
+      turns.slice(from, to).map((turn, index) => {
+        const at = from + index - given;
+        // Its answer was said by the run before, the reply sent by the run itself.
+        const node = at < 0 ? undefined : path[Math.ceil(at / 2)];
+        return this.#view(turn, names, node ?? null, at % 2 === 1 ? tree : null);
+      });
+    const first = Math.max(0, turns.length - MOST_SHOWN);
+    const views = draw(first, turns.length);
     if (views.length > 0) views.push(el("p", { class: "turn-head turn-now" }, NAMES.assistant));
-    this.root.replaceChildren(...views);
+    this.root.replaceChildren(...(first > 0 ? [this.#more(first, () => draw(0, first))] : []), ...views);
     this.root.hidden = views.length === 0;
+  }
+
+  /**
+   * @param {number} count
+   * @param {() => HTMLElement[]} draw
+   */
+  #more(count, draw) {
+    const button = el("button", { class: "button button-quiet turn-more", type: "button" }, `Show ${count} earlier turns`);
+    button.addEventListener("click", () => {
+      const views = draw();
+      button.replaceWith(...views);
+      views[0]?.querySelector("a")?.focus();
+    });
+    return button;
   }
 
   clear() {
