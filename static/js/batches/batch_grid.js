@@ -178,6 +178,8 @@ export class BatchGrid {
   /** @param {Place} place */
   #opened(place) {
     this.#open(place);
+    // The grid is narrower now.
+    this.grid.reveal();
     // On a phone the panel lies over the grid, so the focus goes with it.
     if (matchMedia("(max-width: 900px)").matches) one("[data-side-close]", this.panel.side.root, HTMLElement).focus();
   }

@@ -146,6 +146,7 @@ export class CasePage {
     };
     this.value = new ValueEditor({ label: `${name}, row ${row + 1}`, value: source.valueAt(row, column), readOnly: !sheet, onChange });
     this.side.open(`Row ${(row + 1).toLocaleString()}, ${name}`, [this.value.element]);
+    this.table?.grid.reveal();
     if (!keepsFocus) this.value.editor.focus();
   }
 

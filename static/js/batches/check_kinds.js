@@ -93,7 +93,10 @@ export function newCheck(kind) {
 }
 
 /** @param {string} text */
-const quoted = (text) => (text === EXPECTED ? "the expected text" : `“${text.length > 40 ? `${text.slice(0, 39)}…` : text}”`);
+function quoted(text) {
+  if (text === EXPECTED) return "the expected text";
+  return text === "" ? "…" : `“${text.length > 40 ? `${text.slice(0, 39)}…` : text}”`;
+}
 
 /** @type {Record<string, (check: Check) => string>} */
 const WORDS = {

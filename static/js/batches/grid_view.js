@@ -87,7 +87,7 @@ export class GridView {
   /** @param {Place} place */
   moveTo(place) {
     this.active = within(place, this.extent);
-    this.#reveal();
+    this.reveal();
     this.#fit();
     this.options.onMove?.(this.active);
   }
@@ -163,7 +163,8 @@ export class GridView {
     else this.root.removeAttribute("aria-activedescendant");
   }
 
-  #reveal() {
+  /** Scrolls no further than it must for the active cell to be seen. */
+  reveal() {
     const { root, head, options } = this;
     const height = root.clientHeight - head.offsetHeight;
     root.scrollTop = scrollTopFor(this.active.row, { top: root.scrollTop, height, row: options.height });
