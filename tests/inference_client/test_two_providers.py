@@ -94,6 +94,21 @@ def test_a_run_goes_to_anthropic_with_the_persons_own_key(
     assert float(run.cost_usd) == pytest.approx(((run.input_tokens or 0) * 2 + (run.output_tokens or 0) * 10) / 1e6)
 
 
+def test_nothing_that_is_shown_of_a_run_holds_the_key(
+    owner: User, owner_api: APIClient, faulty: Upstream, ask: Callable[..., Run], send: Send
+) -> None:
+    keep(owner)
+    faulty.does(ours(MODEL))
+    run = send(ask())
+    shown = [owner_api.get(path).content.decode() for path in (f"/api/v1/runs/{run.pk}", "/api/v1/runs")]
+    assert run.status == "succeeded"
+    assert not any(KEY in each for each in shown)
+    assert owner_api.get(f"/api/v1/runs/{run.pk}").json()["wire_headers"] == {
+        "anthropic-version": "2023-06-01",
+        "Idempotency-Key": str(run.pk),
+    }
+
+
 def test_what_is_told_to_our_backend_is_not_told_to_anthropic(
     owner: User, faulty: Upstream, upstream: Upstream, ask: Callable[..., Run], send: Send, make_run: Callable[..., Run]
 ) -> None:
