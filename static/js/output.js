@@ -108,7 +108,8 @@ export class Output {
   #begin(run) {
     this.stream?.close();
     this.run = run;
-    this.since = performance.now();
+    const age = run.queuedAt ? Date.now() - Date.parse(run.queuedAt) : 0;
+    this.since = performance.now() - Math.max(0, age);
     this.askedAt = 0;
     this.before = null;
     this.answer.replace(run.text);
@@ -161,12 +162,16 @@ export class Output {
     this.stopButton.disabled = false;
   }
 
+  get #stateWord() {
+    return this.isRunning && this.stream?.isAway ? "Reconnecting" : stateWord(this.run?.status ?? "idle");
+  }
+
   #paint() {
     const status = this.run?.status ?? "idle";
     const state = one("[data-run-state]", this.root, HTMLElement);
     this.root.dataset.status = status;
     state.dataset.state = status === "lost" ? "failed" : status;
-    state.textContent = stateWord(status);
+    state.textContent = this.#stateWord;
     this.stopButton.hidden = !this.isRunning;
     const send = one("[data-send-run]", this.root, HTMLAnchorElement);
     send.hidden = this.run === null || this.isRunning;
@@ -208,7 +213,7 @@ export class Output {
     if (!this.run || !this.isRunning || this.run.text) return;
     const waited = performance.now() - this.since;
     one("[data-output-waiting]", this.root).textContent = waitingWords(this.run, waited / 1000, this.before);
-    if (this.run.status === "queued" && waited - this.askedAt > PLACE_MS) {
+    if (this.run.status === "queued" && (this.askedAt === 0 || waited - this.askedAt > PLACE_MS) && waited > PLACE_MS) {
       this.askedAt = waited;
       void this.#askPlace(this.run.id);
     }

@@ -7,9 +7,9 @@ import { RunText } from "./run_text.js";
  *   id: string, status: string, text: string, model: string, stopReason: string, version?: number,
  *   error: {code: string, message: string} | null,
  *   usage: {input_tokens: number | null, output_tokens: number | null}, ttft_ms: number | null, tokens_per_s: number | null,
- *   cost: number | null, block: string, stopSequence: string, structured: Structured | null, response: Record<string, any> | null, content: Block[] | null,
+ *   queuedAt: string, cost: number | null, block: string, stopSequence: string, structured: Structured | null, response: Record<string, any> | null, content: Block[] | null,
  * }} RunState `response`: as it came over the wire, null before the end. `content`: its blocks, null if text is all there is.
- *   `cost`: USD by the prices at its end. `block`: the type of the last block that began and is not text.
+ *   `queuedAt`: "" where only its stream is known. `cost`: USD by the prices at its end. `block`: the type of the last block that began and is not text.
  *
  * A content block of the Messages API.
  * @typedef {{type: string, [name: string]: any}} Block
@@ -46,6 +46,7 @@ export function runState(run) {
     usage: run.usage ?? { input_tokens: null, output_tokens: null },
     ttft_ms: timings.ttft_ms ?? null,
     tokens_per_s: timings.tokens_per_s ?? null,
+    queuedAt: timings.queued_at ?? "",
     cost: run.cost_usd ?? null,
     block: "",
     stopSequence: response?.stop_sequence ?? "",
@@ -94,6 +95,16 @@ export class RunStream {
     on("done", (data) => this.#done(data));
     on("ended", () => this.#ended());
     this.source.addEventListener("error", () => this.#onError());
+    this.source.addEventListener("open", () => this.#setAway(false));
+    /** Whether the network is cut and the browser tries to come back. */
+    this.isAway = false;
+  }
+
+  /** @param {boolean} isAway */
+  #setAway(isAway) {
+    if (isAway === this.isAway) return;
+    this.isAway = isAway;
+    this.reader.onState();
   }
 
   /** @param {string} status */
@@ -156,7 +167,11 @@ export class RunStream {
 
   /* While the browser reconnects there is nothing to do; when it gave up, the run itself says how it went. */
   async #onError() {
-    if (this.source.readyState !== EventSource.CLOSED) return;
+    if (this.source.readyState !== EventSource.CLOSED) {
+      this.#setAway(true);
+      return;
+    }
+    this.isAway = false;
     try {
       const run = await fetchRun(this.run.id);
       Object.assign(this.run, run);

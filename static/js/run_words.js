@@ -157,7 +157,7 @@ const ENDINGS = {
 export function problemOf(run) {
   if (run.status === "failed" || run.status === "lost") return failure(run);
   if (run.status === "cancelled") {
-    const message = run.text ? "What had arrived by then is kept above." : "Nothing had arrived by then.";
+    const message = run.text ? "What had arrived by then is kept above." : "No text had arrived by then.";
     return { tone: "plain", title: "Stopped", message, next: "" };
   }
   if (run.status !== "succeeded") return null;

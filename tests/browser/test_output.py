@@ -268,6 +268,7 @@ def test_a_run_goes_on_through_a_cut_network_and_a_stop_in_one_tab_shows_in_the_
     here.page.context.set_offline(offline=True)
     shown = len(here.bench.answer.text_content() or "")
     there.page.wait_for_function(LONGER, arg=shown + 80)
+    expect(here.page.locator("[data-run-state]")).to_have_text("Reconnecting")
     assert len(here.bench.answer.text_content() or "") < shown + 60, "the network was not cut"
     here.page.context.set_offline(offline=False)
     here.page.wait_for_function(LONGER, arg=shown + 100, timeout=RUN_WITHIN_MS)
