@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 COMPILE := $(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 TEMPLATES := templates
 
-.PHONY: run test test-faults test-vllm check check-scripts fmt bench lock vendor
+.PHONY: run test test-faults test-vllm check check-scripts fmt bench lock vendor screenshots
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -97,6 +97,10 @@ $(VENV)/installed-bench: requirements-bench.txt $(VENV)/installed-dev
 
 bench: $(VENV)/installed-bench $(VENV)/installed-peers $(VENV)/installed-registry-peers
 	ALLOWED_HOSTS=testserver,127.0.0.1 $(BIN)/python -m benchmarks $(ARGS)
+
+# The pictures of docs/tour.md, from the running application.
+screenshots: $(VENV)/installed-dev
+	$(BIN)/python -m tests.browser.screenshots
 
 # The browser libraries in static/vendor, from the versions in package-lock.json.
 vendor:
