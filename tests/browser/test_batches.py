@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -63,8 +64,7 @@ def type_cases(page: Page, api: httpx2.Client) -> str:
     expect(said).to_contain_text("Undone: the removal of 1 row")
     expect(state).to_have_text("Saved")
     dataset = page.url.rstrip("/").rsplit("/", 1)[1]
-    rows = api.get(f"datasets/{dataset}/rows").raise_for_status().json()["results"]
-    assert [(row["values"], row["expected"]) for row in rows] == [
+    assert [(row["values"], row["expected"]) for row in rows_of(api, page)] == [
         ({"name": "Ada", "tone": "warm"}, "Hello"),
         ({"name": "שלום 🦄", "tone": "two\nlines"}, ""),
         ({"name": '<b>Grace</b> & "co"'}, None),
@@ -186,3 +186,45 @@ def test_a_file_with_errors_is_told_by_its_rows_and_taken_in_without_them(
     assert page.locator(".grid-row").count() < 80
     kept = api.get(f"prompts/{prompt}/datasets").raise_for_status().json()["results"]
     assert [(each["name"], each["status"], each["count"]) for each in kept] == [("people & <others>", "ready", 2499)]
+
+
+def test_what_was_typed_is_kept_over_a_cut_and_beside_changes_of_somebody_else(
+    page: Page, prompt: str, api: httpx2.Client, complaints: Complaints
+) -> None:
+    complaints.expect("ERR_INTERNET_DISCONNECTED")
+    complaints.expect(r"/rows: .*status of 409")
+    exact = "a\r\nb $& {{tone}} \t "
+    made = {"name": "Cases", "columns": ["name"], "rows": [{"values": {"name": exact}, "expected": None}]}
+    dataset = api.post(f"prompts/{prompt}/datasets", json=made).raise_for_status().json()
+    page.goto(f"/prompts/{prompt}/tests/{dataset['id']}/")
+    state = page.locator("[data-cases-state]")
+    expect(page.get_by_role("grid")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-side]").get_by_label("name, row 1")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.context.set_offline(True)
+    page.keyboard.press("ArrowDown")
+    page.keyboard.type("offline")
+    page.keyboard.press("Enter")
+    expect(state).to_contain_text("Not saved")
+    page.context.set_offline(False)
+    expect(state).to_have_text("Saved")
+    kept = api.get(f"datasets/{dataset['id']}/rows").raise_for_status().json()
+    assert [row["values"]["name"] for row in kept["results"]] == [exact, "offline"]
+
+    theirs = {"revision": kept["revision"], "edits": [{"op": "remove", "index": 0, "count": 1}]}
+    api.patch(f"datasets/{dataset['id']}/rows", json=theirs).raise_for_status()
+    page.keyboard.type("mine")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-notices]")).to_contain_text("Somebody else changed these test cases")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Keep mine as new test cases").click()
+    expect(cell(page, 2, 0)).to_have_text("mine")
+    assert [row["values"]["name"] for row in rows_of(api, page)] == [exact, "offline", "mine"]
+
+
+def rows_of(api: httpx2.Client, page: Page) -> list[dict[str, Any]]:
+    """What is kept of the test cases that are open."""
+    dataset = page.url.rstrip("/").rsplit("/", 1)[1]
+    rows: list[dict[str, Any]] = api.get(f"datasets/{dataset}/rows").raise_for_status().json()["results"]
+    return rows

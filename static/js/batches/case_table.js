@@ -18,7 +18,7 @@ import { copiedBlock, pastedBlock } from "./pasted_block.js";
 const HEIGHT = 34;
 const TOUCH_HEIGHT = 44;
 /** A longer text is edited beside the table. */
-export const LONG = 400;
+const LONG = 400;
 const SHOWN = 300;
 
 export class CaseTable {
@@ -97,7 +97,7 @@ export class CaseTable {
   edit(place, typed) {
     const value = this.rows.valueAt(place.row, place.column);
     const text = shownValue(value);
-    if (!this.sheet || (typed === undefined && (text.length > LONG || (value !== undefined && typeof value !== "string")))) {
+    if (!this.sheet || (typed === undefined && !fitsCell(value, text))) {
       if (place.row < this.rows.count) this.options.onOpen(place);
       return;
     }
@@ -106,7 +106,7 @@ export class CaseTable {
     if (!cell) return;
     cell.replaceChildren();
     const label = `${this.options.columns[place.column].name}, row ${place.row + 1}`;
-    this.editor = new CellEditor(cell, { text: typed ?? text, label, onDone: (kept, step) => this.#edited(place, value, kept, step) });
+    this.editor = new CellEditor(cell, { text: typed ?? text, label, isNew: typed !== undefined, onDone: (kept, step) => this.#edited(place, value, kept, step) });
   }
 
   /**
@@ -202,6 +202,15 @@ export class CaseTable {
     event.clipboardData?.setData("text/plain", copiedBlock([[shownValue(this.rows.valueAt(row, column))]]));
     event.preventDefault();
   }
+}
+
+/**
+ * Whether a value is edited in its cell: a field of the page knows one kind of line end only, and text only.
+ * @param {unknown} value
+ * @param {string} text
+ */
+function fitsCell(value, text) {
+  return (value === undefined || value === null || typeof value === "string") && text.length <= LONG && !text.includes("\r");
 }
 
 /** @param {Column} column */

@@ -1,20 +1,22 @@
 /* Typing into a cell of the table: a field over it, as large as its text needs. Enter and Tab keep, Esc gives up. */
 import { el } from "../dom.js";
 
-/** @typedef {(text: string | null, step: "down" | "on" | "back" | "stay") => void} OnDone text: null if nothing is kept */
+/** @typedef {(text: string | null, step: "down" | "on" | "back" | "stay") => void} OnDone text: null if it was left as it was */
 
 const MOST_ROWS = 10;
 
 export class CellEditor {
   /**
    * @param {HTMLElement} cell
-   * @param {{text: string, label: string, onDone: OnDone}} options
+   * @param {{text: string, label: string, isNew: boolean, onDone: OnDone}} options isNew: `text` stands in place of what was there
    */
-  constructor(cell, { text, label, onDone }) {
+  constructor(cell, { text, label, isNew, onDone }) {
     this.onDone = onDone;
     this.over = false;
     this.field = el("textarea", { class: "cell-editor", "aria-label": label, rows: 1, spellcheck: "false", dir: "auto" });
     this.field.value = text;
+    /** What the field made of it; null if leaving it so is a change. */
+    this.before = isNew ? null : this.field.value;
     this.field.addEventListener("keydown", (event) => this.#onKey(event));
     this.field.addEventListener("input", () => this.#fit());
     this.field.addEventListener("blur", () => this.finish("stay"));
@@ -51,7 +53,7 @@ export class CellEditor {
 
   /** @param {"down" | "on" | "back" | "stay"} step */
   finish(step) {
-    this.#end(this.field.value, step);
+    this.#end(this.field.value === this.before ? null : this.field.value, step);
   }
 
   /** @param {string | null} text @param {"down" | "on" | "back" | "stay"} step */
