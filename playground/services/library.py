@@ -33,6 +33,7 @@ OBJECT_FOLDERS = ("bodies", "read", "staging")
 LOOSE_FOR = dt.timedelta(minutes=15)
 #: A save that was on its way when its prompt was erased may still store objects that no row will ever name.
 LATE_OBJECTS = dt.timedelta(hours=1)
+RUNS_A_PORTION = 2000
 #: References among these are checked at the commit, so their order does not matter. Tables of other apps go with the
 #: prompt's row: whatever refers to a version has to refer to its prompt, too, with a cascade.
 _TABLES = ("labelmove", "branchmove", "label", "branch", "draft", "versionsearch", "version", "body")
@@ -125,7 +126,9 @@ def release_unnamed(*, prompt_id: uuid.UUID, since: dt.datetime) -> None:
 def _delete_runs(prompt: Prompt) -> None:
     """Their requests hold the texts. A run that a worker holds ends by itself: its row is gone, so nothing is kept."""
     runs = VersionRun.objects.filter(version__prompt=prompt).values_list("pk", flat=True)
-    Run.objects.filter(pk__in=list(runs)).delete()
+    # A portion at a time: batches may have made hundreds of thousands.
+    while portion := list(runs[:RUNS_A_PORTION]):
+        Run.objects.filter(pk__in=portion).delete()
 
 
 def _forget_keys(prompt: Prompt) -> None:

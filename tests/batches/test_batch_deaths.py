@@ -18,7 +18,7 @@ from batches import tasks
 from batches.models import BatchItem, BatchRun
 from core.redis import client
 from inference_client.models import Run
-from inference_client.services import LEASE, fail_lost_runs
+from inference_client.services import LEASE, RESEND_AFTER, fail_lost_runs, resend_queued_runs
 from playground.services import SavedVersion
 from tests import celery_worker
 from tests.batches.running import Work, row, state
@@ -45,10 +45,11 @@ def goes_on(api: APIClient, batch: dict[str, Any], work: Work, log: Path) -> Non
     with worker(log, work.upstream):
 
         def is_over() -> bool:
+            resend_queued_runs(now=timezone.now() + RESEND_AFTER)
             tasks.look_after_batches()
             return state(batch) == "finished"
 
-        wait_until(is_over, within_s=120)
+        wait_until(is_over, within_s=240, every_s=0.2)
     shown = read(api, batch)
     assert (shown["counts"]["passed"], shown["counts"]["total"]) == (len(ROWS), len(ROWS)), shown["counts"]
     assert BatchItem.objects.count() == len(ROWS)
