@@ -168,3 +168,14 @@ def test_machines_that_ask_every_few_seconds_do_not_fill_the_log(log: io.StringI
     Client().get("/healthz")
 
     assert request_lines(log) == []
+
+
+@pytest.mark.parametrize("secret", ["ppk_planted-planted", "psl_planted-planted", "sk-ant-api03-planted-planted"])
+def test_a_key_that_somebody_logs_by_mistake_loses_all_but_its_mark(log: io.StringIO, secret: str) -> None:
+    try:
+        raise RuntimeError(f"refused: {secret}")
+    except RuntimeError:
+        logging.getLogger("playground.runs").exception("with %s", secret, extra={"told": secret})
+
+    assert "planted" not in log.getvalue()
+    assert log.getvalue().count("...") >= 3

@@ -15,7 +15,7 @@ from inference_client import prices
 COUNTS = st.integers(min_value=0, max_value=2**31 - 1)
 
 
-def cost(model: str, read: int | None, written: int | None, provider: str = "anthropic", **usage: Any) -> Any:
+def cost(model: str, read: int | None, written: int | None, provider: Any = "anthropic", **usage: Any) -> Any:
     return prices.cost_usd(model=model, provider=provider, usage=usage, input_tokens=read, output_tokens=written)
 
 

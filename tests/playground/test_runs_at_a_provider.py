@@ -109,7 +109,7 @@ def test_an_export_of_a_prompt_holds_no_key(
 ) -> None:
     run_version(account=owner, version=save("Hello").version, values={}, provider="anthropic")
     keep_key(account=owner, provider=Provider.ANTHROPIC, plaintext=KEY)
-    exported = owner_api.get(f"/api/v1/prompts/{prompt.pk}/export")
+    exported: Any = owner_api.get(f"/api/v1/prompts/{prompt.pk}/export")
     body = b"".join(exported.streaming_content) if exported.streaming else exported.content
     assert exported.status_code == 200
     assert b"the-key-of-olive" not in body
