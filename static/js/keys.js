@@ -9,8 +9,10 @@ import { openDialog } from "./dialog.js";
 
 /** @type {Binding[]} */
 const bindings = [];
+/** @type {Pick<Binding, "combination" | "label">[]} */
+const notes = [];
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
-const NAMES = /** @type {Record<string, string>} */ ({ mod: isMac ? "⌘" : "Ctrl", enter: "Enter", shift: isMac ? "⇧" : "Shift", alt: isMac ? "⌥" : "Alt", slash: "/", arrowup: "↑", arrowdown: "↓", arrowleft: "←", arrowright: "→" });
+const NAMES = /** @type {Record<string, string>} */ ({ mod: isMac ? "⌘" : "Ctrl", enter: "Enter", tab: "Tab", escape: "Esc", delete: "Del", shift: isMac ? "⇧" : "Shift", alt: isMac ? "⌥" : "Alt", slash: "/", arrowup: "↑", arrowdown: "↓", arrowleft: "←", arrowright: "→" });
 
 /**
  * @param {string} combination
@@ -19,6 +21,15 @@ const NAMES = /** @type {Record<string, string>} */ ({ mod: isMac ? "⌘" : "Ctr
  */
 export function bindKey(combination, label, action) {
   bindings.push({ combination, label, action });
+}
+
+/**
+ * Lists a key that something on the page hears itself: a grid, an editor.
+ * @param {string} combination
+ * @param {string} label
+ */
+export function noteKey(combination, label) {
+  notes.push({ combination, label });
 }
 
 /** What this page has keys for, as it is named to people. */
@@ -66,7 +77,7 @@ function onKeyDown(event) {
 function showKeys() {
   const list = one("[data-keys-list]");
   list.replaceChildren(
-    ...pageBindings().flatMap(({ combination, label }) => [
+    ...[...pageBindings(), ...notes].flatMap(({ combination, label }) => [
       el("dt", {}, label),
       el("dd", {}, ...keyNames(combination).map((name) => el("kbd", {}, name))),
     ]),

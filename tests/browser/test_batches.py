@@ -204,13 +204,13 @@ def test_what_was_typed_is_kept_over_a_cut_and_beside_changes_of_somebody_else(
     page.keyboard.press("Escape")
     page.context.set_offline(True)
     page.keyboard.press("ArrowDown")
-    page.keyboard.type("offline")
+    page.keyboard.type("?offline")
     page.keyboard.press("Enter")
     expect(state).to_contain_text("Not saved")
     page.context.set_offline(False)
     expect(state).to_have_text("Saved")
     kept = api.get(f"datasets/{dataset['id']}/rows").raise_for_status().json()
-    assert [row["values"]["name"] for row in kept["results"]] == [exact, "offline"]
+    assert [row["values"]["name"] for row in kept["results"]] == [exact, "?offline"]
 
     theirs = {"revision": kept["revision"], "edits": [{"op": "remove", "index": 0, "count": 1}]}
     api.patch(f"datasets/{dataset['id']}/rows", json=theirs).raise_for_status()
@@ -220,7 +220,7 @@ def test_what_was_typed_is_kept_over_a_cut_and_beside_changes_of_somebody_else(
     with page.expect_navigation():
         page.get_by_role("button", name="Keep mine as new test cases").click()
     expect(cell(page, 2, 0)).to_have_text("mine")
-    assert [row["values"]["name"] for row in rows_of(api, page)] == [exact, "offline", "mine"]
+    assert [row["values"]["name"] for row in rows_of(api, page)] == [exact, "?offline", "mine"]
 
 
 def rows_of(api: httpx2.Client, page: Page) -> list[dict[str, Any]]:

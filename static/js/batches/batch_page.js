@@ -3,7 +3,7 @@ import { address, ApiError, call } from "../api.js";
 import { openDialog } from "../dialog.js";
 import { el, one } from "../dom.js";
 import { sayNext } from "../flash.js";
-import { bindKey } from "../keys.js";
+import { bindKey, noteKey } from "../keys.js";
 import { canonical } from "../spec.js";
 import { toast, toastError } from "../toast.js";
 import { BatchGrid } from "./batch_grid.js";
@@ -34,7 +34,8 @@ export class BatchPage {
     for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll("a[data-download]"))) link.href = address(`${this.path}/${link.dataset.download}`);
     bindKey("f", "Filter rows", () => one("[data-filter-only]", document, HTMLElement).focus());
     bindKey("slash", "Search in cases and answers", () => one("[data-filter-text]", document, HTMLElement).focus());
-    bindKey("enter", "Open the cell (Esc closes it)", () => this.grid?.grid.focus());
+    noteKey("enter", "Open the cell");
+    noteKey("escape", "Close it");
     bindKey("p", "Pause or resume", () => void this.#toggle());
   }
 

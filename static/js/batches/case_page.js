@@ -1,7 +1,7 @@
 /* Test cases that are open: the table, what is beside it, and that every change reaches the server. */
 import { call, create } from "../api.js";
 import { one } from "../dom.js";
-import { bindKey } from "../keys.js";
+import { noteKey } from "../keys.js";
 import { sayNext } from "../flash.js";
 import { notice } from "../notices.js";
 import { toastError } from "../toast.js";
@@ -126,6 +126,7 @@ export class CasePage {
       columns: about,
       onOpen: (place) => this.#openValue(place),
       onMove: (place) => this.side.isOpen && this.#openValue(place, { keepsFocus: true }),
+      onRemove: () => sheet && this.#remove(sheet),
       onSaid: (words) => this.#say(words),
     });
   }
@@ -166,12 +167,14 @@ export class CasePage {
     one("[data-row-remove]", bar).addEventListener("click", () => this.#remove(sheet));
     one("[data-rows-undo]", bar).addEventListener("click", () => this.table?.undo());
     one("[data-past-runs]", bar).addEventListener("click", () => void past.open());
-    bindKey("mod+delete", "Remove the row", () => this.#remove(sheet));
-    bindKey("mod+backspace", "", () => this.#remove(sheet));
-    bindKey("enter", "Edit the cell (Shift: beside the table)", () => this.table?.grid.focus());
-    bindKey("tab", "Next cell (Esc first: out of the table)", () => {});
-    bindKey("mod+z", "Undo", () => this.table?.undo());
-    bindKey("mod+v", "Paste cells of a spreadsheet", () => {});
+    noteKey("enter", "Edit the cell");
+    noteKey("shift+enter", "Edit it beside the table");
+    noteKey("tab", "Next cell");
+    noteKey("escape", "Leave the table with the next Tab");
+    noteKey("delete", "Take the value back");
+    noteKey("mod+delete", "Remove the row");
+    noteKey("mod+z", "Undo");
+    noteKey("mod+v", "Paste cells of a spreadsheet");
   }
 
   /** @param {CaseSheet} sheet @param {Case[]} [rows] */

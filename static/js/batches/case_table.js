@@ -13,7 +13,7 @@ import { copiedBlock, pastedBlock } from "./pasted_block.js";
  *   valueAt: (row: number, column: number) => unknown, want: (first: number, last: number) => void}} Rows
  */
 /** @typedef {{name: string, hasDefault: boolean, used: boolean, isExpected: boolean}} Column */
-/** @typedef {{columns: Column[], onOpen: (place: Place) => void, onMove: (place: Place) => void, onSaid: (words: string) => void}} Options */
+/** @typedef {{columns: Column[], onOpen: (place: Place) => void, onMove: (place: Place) => void, onRemove: () => void, onSaid: (words: string) => void}} Options */
 
 const HEIGHT = 34;
 const TOUCH_HEIGHT = 44;
@@ -155,24 +155,32 @@ export class CaseTable {
       if (active.row < this.rows.count) this.options.onOpen(active);
     } else if (event.key === "F2") this.edit(active);
     else if (withMod && event.key.toLowerCase() === "z" && this.sheet) this.undo();
-    else if ((event.key === "Delete" || event.key === "Backspace") && !withMod && this.sheet) this.#clear(active);
+    else if ((event.key === "Delete" || event.key === "Backspace") && this.sheet) this.#takeAway(active, withMod);
     else return this.#typed(event, active, withMod || event.altKey);
     event.preventDefault();
     return true;
   }
 
-  /** The field has the focus before the key writes, so the character, or an input method's first one, lands in it. @param {KeyboardEvent} event @param {Place} place @param {boolean} isCommand */
+  /**
+   * The field has the focus before the key writes, so the character, or an input method's first one, lands in it.
+   * @param {KeyboardEvent} event
+   * @param {Place} place
+   * @param {boolean} isCommand
+   */
   #typed(event, place, isCommand) {
     const writes = event.key.length === 1 || event.key === "Process" || event.keyCode === 229;
     if (!writes || isCommand || !this.sheet) return false;
+    // What is written here is no key of the page.
+    event.stopPropagation();
     this.edit(place, "");
     return true;
   }
 
-  /** @param {Place} place */
-  #clear({ row, column }) {
+  /** @param {Place} place @param {boolean} wholeRow */
+  #takeAway({ row, column }, wholeRow) {
     if (row >= this.rows.count) return;
-    this.sheet?.set(row, column, undefined);
+    if (wholeRow) this.options.onRemove();
+    else this.sheet?.set(row, column, undefined);
     this.refresh();
   }
 
