@@ -9,6 +9,7 @@ import { TextSlot } from "./large/text_slot.js";
 import { may } from "./sharing/permissions.js";
 import { promptTexts } from "./spec.js";
 import { markUnset, variablePills } from "./variable_pills.js";
+import { renamedContent, renameInTexts } from "./variable_rename.js";
 
 /** @typedef {"system" | "user" | "assistant"} Role */
 /** @typedef {import("./large/text_slot.js").Watch} Watch */
@@ -40,6 +41,10 @@ export class Block {
     this.parent = parent;
     this.saved = content;
     this.element = el("article", { class: "block" });
+    /** Before it has an editor: what it holds, and the renames that its editor will do once more, each a step of undo. */
+    this.content = content;
+    /** @type {[string, string][]} */
+    this.renames = [];
     this.isMade = false;
     this.isPrefill = false;
     /** @type {TextSlot | null} */
@@ -73,6 +78,7 @@ export class Block {
     this.#fill(this.saved);
     this.#bind();
     this.#paint();
+    for (const [from, to] of this.renames) renameInTexts(this.fields(), from, to);
   }
 
   /** @param {any} content */
@@ -204,7 +210,7 @@ export class Block {
 
   /** The content as the API takes it; undefined when there is none (an empty system text). */
   read() {
-    if (!this.isMade) return this.saved;
+    if (!this.isMade) return this.content;
     if (this.parts) return this.parts.read();
     const text = /** @type {TextSlot} */ (this.slot).read();
     return this.role === "system" && text === "" && this.saved !== "" ? undefined : text;
@@ -220,7 +226,23 @@ export class Block {
     this.make();
     const label = `${NAMES[this.role]} text${place}`;
     const slots = this.slot ? [this.slot] : /** @type {BlockParts} */ (this.parts).texts;
-    return slots.map((slot) => ({ label, slot, isJson: false }));
+    return slots.map((slot) => ({ label, slot }));
+  }
+
+  /**
+   * Renames a variable in its texts. Of 2,000 messages, only those in view have editors, and none is made for this.
+   * @param {string} from
+   * @param {string} to
+   * @returns {{places: number, texts: number}} how often that was
+   */
+  rename(from, to) {
+    if (this.isMade) return renameInTexts(this.fields(), from, to);
+    const { content, places, texts } = renamedContent(this.content, from, to);
+    if (places === 0) return { places, texts };
+    this.content = content;
+    this.renames.push([from, to]);
+    one(".block-waiting", this.element).textContent = outline(content);
+    return { places, texts };
   }
 
   /** @param {Set<string>} unset */

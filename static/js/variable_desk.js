@@ -1,11 +1,11 @@
 /* The variables of the editor: the panel, the texts that name them, and what the editors of those texts know of them. */
+import { bindKey } from "./keys.js";
 import { isReference, isUnsent, textsOf } from "./large/references.js";
 import { home } from "./large/text_home.js";
 import { may } from "./sharing/permissions.js";
 import { names, strays } from "./template.js";
 import { toast } from "./toast.js";
 import { variables } from "./variable_index.js";
-import { mentions, renameInTexts } from "./variable_rename.js";
 import { VariablesPanel } from "./variables_panel.js";
 
 /** @typedef {import("./block.js").Block} Block */
@@ -34,6 +34,8 @@ export class VariableDesk {
     this.panel = new VariablesPanel(root, onChange, { cards: may("change") ? "edit" : "read" });
     this.panel.texts = { rename: (from, to) => this.#rename(from, to), held: (name) => this.#held(name) };
     variables.onRename = (name) => this.panel.focusName(name);
+    // In a text, its editor answers; here for who stands on the row of one, and for the list of keys.
+    if (may("change")) bindKey("f2", "Rename the variable at the cursor", () => this.#renameActive());
     this.marked = "";
     /** By the document of an editor, since a large one is not searched again for nothing. @type {WeakMap<object, string[]>} */
     this.namesOf = new WeakMap();
@@ -85,6 +87,11 @@ export class VariableDesk {
     }));
   }
 
+  #renameActive() {
+    const row = document.activeElement?.closest(".variable");
+    if (row) this.panel.focusName(row.getAttribute("aria-label") ?? "");
+  }
+
   /** @returns {import("./variables_panel.js").PlacedStray[]} */
   #strays() {
     return this.blocks.all.flatMap((block, place) =>
@@ -105,35 +112,29 @@ export class VariableDesk {
     slot.focus();
   }
 
-  /**
-   * The texts that name a variable, or may: of 2,000 messages, only those get an editor now.
-   * @param {string} name
-   */
-  #fieldsNaming(name) {
-    return this.blocks.all.flatMap((block, place) => {
-      if (largeTexts(block).length === 0 && !block.texts().some((text) => mentions(text, name))) return [];
-      return block.fields().map((field) => ({ ...field, label: placeWords(place) }));
-    });
-  }
-
   /** @param {string} name @returns {string[]} where large texts stand that may name it and are not in the page */
   #held(name) {
-    const held = this.#fieldsNaming(name).filter(({ slot }) => {
-      const text = /** @type {any} */ (slot.held);
-      // What a saved text names is not known before it was searched.
-      return text && ((text.body !== undefined && !home.variables[text.body]) || home.variablesOf(text).includes(name));
+    return this.blocks.all.flatMap((block, place) => {
+      if (largeTexts(block).length === 0) return [];
+      const held = block.fields().some(({ slot }) => {
+        const text = /** @type {any} */ (slot.held);
+        // What a saved text names is not known before it was searched.
+        return text && ((text.body !== undefined && !home.variables[text.body]) || home.variablesOf(text).includes(name));
+      });
+      return held ? [placeWords(place)] : [];
     });
-    return [...new Set(held.map(({ label }) => label))];
   }
 
   /** @param {string} from @param {string} to */
   #rename(from, to) {
     const held = this.#held(from);
-    const { places, texts } = renameInTexts(this.#fieldsNaming(from), from, to);
+    const done = this.blocks.all.map((block) => block.rename(from, to));
+    const places = done.reduce((sum, each) => sum + each.places, 0);
+    const texts = done.reduce((sum, each) => sum + each.texts, 0);
     const count = `${places.toLocaleString()} ${places === 1 ? "place" : "places"}`;
-    const done = texts > 1 ? `${count} of ${texts} texts` : count;
-    if (held.length > 0) toast(`Renamed to ${to} in ${done}. The large text of ${held.join(", ")} is not in the page and may still name ${from}.`, { tone: "warn" });
-    else toast(`Renamed ${from} to ${to} in ${done}`);
+    const where = texts > 1 ? `${count} of ${texts.toLocaleString()} texts` : count;
+    if (held.length > 0) toast(`Renamed to ${to} in ${where}. The large text of ${held.join(", ")} is not in the page and may still name ${from}.`, { tone: "warn" });
+    else toast(`Renamed ${from} to ${to} in ${where}`);
   }
 
   /** The declared cards, as the spec of a version has them; undefined for none. */

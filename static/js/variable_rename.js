@@ -1,5 +1,6 @@
 /* Renaming a variable in every text of the editor. */
-import { namePlaces, names } from "./template.js";
+import { mapTexts } from "./large/references.js";
+import { namePlaces } from "./template.js";
 
 /** @typedef {{from: number, to: number, insert: string}} Edit positions in the text before any of the edits */
 
@@ -11,6 +12,26 @@ import { namePlaces, names } from "./template.js";
  */
 export function renameEdits(text, from, to) {
   return namePlaces(text, from).map((place) => ({ ...place, insert: to }));
+}
+
+/**
+ * The content of a message that has no editor yet, with a variable renamed in all its texts.
+ * @template C
+ * @param {C} content
+ * @param {string} from
+ * @param {string} to
+ * @returns {{content: C, places: number, texts: number}}
+ */
+export function renamedContent(content, from, to) {
+  let places = 0;
+  let texts = 0;
+  const renamed = mapTexts({ messages: [{ content }] }, (text) => {
+    const edits = typeof text === "string" ? renameEdits(text, from, to) : [];
+    places += edits.length;
+    texts += Math.sign(edits.length);
+    return edits.reduceRight((done, edit) => done.slice(0, edit.from) + edit.insert + done.slice(edit.to), text);
+  });
+  return { content: renamed.messages[0].content, places, texts };
 }
 
 /** @typedef {{label: string, slot: import("./large/text_slot.js").TextSlot}} Field a text of the editor */
@@ -34,9 +55,4 @@ export function renameInTexts(fields, from, to) {
     texts += 1;
   }
   return { places, texts };
-}
-
-/** @param {string} text @param {string} name */
-export function mentions(text, name) {
-  return text.includes("{{") && names(text).includes(name);
 }

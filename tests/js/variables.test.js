@@ -6,13 +6,10 @@ import { namePlaces, openName, strays, substitute } from "../../static/js/templa
 import { portion, UnsentValues, withoutRefused } from "../../static/js/value_keeper.js";
 import { CardSet, jsonProblem, renameProblem } from "../../static/js/variable_cards.js";
 import { completedName } from "../../static/js/variable_completion.js";
-import { renameEdits } from "../../static/js/variable_rename.js";
+import { renamedContent } from "../../static/js/variable_rename.js";
 
 /** @param {string} text @param {string} from @param {string} to */
-function renamed(text, from, to) {
-  const edits = renameEdits(text, from, to).toReversed();
-  return edits.reduce((done, { from: start, to: end, insert }) => done.slice(0, start) + insert + done.slice(end), text);
-}
+const renamed = (text, from, to) => renamedContent(text, from, to).content;
 
 /** @type {[string, [string, string][]][]} */
 const STRAYS = [
@@ -74,6 +71,17 @@ test("a rename finds a name however it was composed", () => {
 
 test("a rename knows where names stand when other characters take two places", () => {
   assert.deepEqual(namePlaces("😀{{ a }}", "a"), [{ from: 5, to: 6 }]);
+});
+
+test("a rename in content blocks changes what takes variables, and counts it", () => {
+  const large = { type: "text", text: { body: "f".repeat(64) } };
+  const call = { type: "tool_use", id: "t", name: "n", input: { x: "{{a}}" } };
+  const blocks = [{ type: "text", text: "{{a}} {{ a }}" }, call, { type: "tool_result", tool_use_id: "t", content: "{{a}}" }, large];
+  assert.deepEqual(renamedContent(blocks, "a", "b"), {
+    content: [{ type: "text", text: "{{b}} {{ b }}" }, call, { type: "tool_result", tool_use_id: "t", content: "{{b}}" }, large],
+    places: 3,
+    texts: 2,
+  });
 });
 
 test("a new name must be one, and free", () => {
