@@ -41,11 +41,15 @@ _asking = concurrent.futures.ThreadPoolExecutor(max_workers=8, thread_name_prefi
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Model:
-    """`context`: tokens of context. `capabilities`: as the backend declares them. None where nobody says."""
+    """`context`: tokens of context. `capabilities`: as the backend declares them. None where nobody says.
+
+    `load`: waiting and running answers, slots for them, tokens_per_s of one, some seconds ago.
+    """
 
     id: str
     context: int | None = None
     capabilities: Any = None
+    load: dict[str, float | None] | None = None
     provider: str = Provider.SELF_HOSTED
     notice: str | None = None
     price: dict[str, float] | None = None

@@ -91,4 +91,13 @@ def _row(row: Mapping[str, Any], provider: str) -> dict[str, Any]:
         "capabilities": row.get("capabilities"),
         "provider": str(provider),
         "notice": str(row["notice"]) if row.get("notice") else None,
+        "load": _load(row.get("load")),
     }
+
+
+def _load(given: object) -> dict[str, float | None] | None:
+    """How busy our backend's model is; None for a server that does not say, or says something else."""
+    if not isinstance(given, Mapping):
+        return None
+    load = {name: given.get(name) for name in ("waiting", "running", "slots", "tokens_per_s")}
+    return load if all(value is None or isinstance(value, int | float) for value in load.values()) else None

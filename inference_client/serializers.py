@@ -125,6 +125,13 @@ class PriceSerializer(serializers.Serializer[Any]):
     output_per_mtok = serializers.FloatField()
 
 
+class LoadSerializer(serializers.Serializer[Any]):
+    waiting = serializers.IntegerField(allow_null=True, help_text="Requests in the queue.")
+    running = serializers.IntegerField(allow_null=True, help_text="Answers being written.")
+    slots = serializers.IntegerField(allow_null=True, help_text="Answers that are written at the same time.")
+    tokens_per_s = serializers.FloatField(allow_null=True, help_text="Of one answer.")
+
+
 class ModelSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
     # A field, which the metaclass takes away: the serializer keeps its own `context`.
@@ -133,6 +140,7 @@ class ModelSerializer(serializers.Serializer[Any]):
     )
     capabilities = serializers.JSONField(allow_null=True, help_text="As the backend declares them; null if unknown.")
     provider = serializers.ChoiceField(choices=Provider.choices, help_text="Who runs it: to be named with a run.")
+    load = LoadSerializer(allow_null=True, help_text="How busy it was some seconds ago; null where nobody says.")
     price = PriceSerializer(allow_null=True, help_text="Null where nobody has named one.")
     available = serializers.BooleanField(help_text="False while its provider does not answer or refuses the key.")
     notice = serializers.CharField(allow_null=True, help_text="What to know before running it or judging it.")

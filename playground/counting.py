@@ -91,7 +91,9 @@ class _Known:
     problem: str = ""
 
 
-def measure(*, account: User, prompt: Prompt, raw: object, values: Mapping[str, str]) -> Size:
+def measure(
+    *, account: User, prompt: Prompt, raw: object, values: Mapping[str, str], provider: str | None = None
+) -> Size:
     """Size a raw spec with its values, without keeping anything. What cannot be saved is a problem, not an error.
 
     Raises InvalidInput for what is no spec at all or names a text that this prompt has not, and StorageUnavailable.
@@ -102,7 +104,7 @@ def measure(*, account: User, prompt: Prompt, raw: object, values: Mapping[str, 
         spec = specs.parse(raw)
     except (InvalidInput, TooLarge) as error:
         return _unsaveable(raw, error)
-    known = _known(account, spec.model)
+    known = _known(account, spec.model, provider)
     elsewhere = _bytes_elsewhere(account, prompt, spec)
     if elsewhere > MOST_BYTES:
         return _too_large(spec, elsewhere, known)
@@ -120,12 +122,12 @@ def _unsaveable(raw: Mapping[str, Any], error: InvalidInput | TooLarge) -> Size:
     )
 
 
-def _known(account: User, model: str) -> _Known:
-    found = catalogue.offer_to(account).find(model)
+def _known(account: User, model: str, provider: str | None) -> _Known:
+    found = catalogue.offer_to(account).find(model, provider)
     if found is not None:
         return _Known(provider=found.provider, context=found.context, capabilities=found.capabilities)
     try:
-        return _Known(provider=catalogue.choose_provider(account, model))
+        return _Known(provider=catalogue.choose_provider(account, model, provider))
     except InvalidInput as error:
         return _Known(provider=default_provider(), problem=error.message)
 

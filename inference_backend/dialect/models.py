@@ -22,6 +22,19 @@ def model_info(model: Model) -> dict[str, Any]:
         "max_tokens": context,
         "capabilities": dataclasses.asdict(model.capabilities),
         "notice": model.notice or None,
+        "load": _load(model),
+    }
+
+
+def _load(model: Model) -> dict[str, Any]:
+    """How busy it is: requests that wait, answers being written, places for answers, tokens a second of one answer."""
+    state = model.pool.snapshot()
+    speeds = [1 / use.decode_s_per_token for use in state.replicas if use.decode_s_per_token > 0]
+    return {
+        "waiting": sum(state.waiting.values()),
+        "running": state.running,
+        "slots": sum(use.slots for use in state.replicas if not use.is_draining),
+        "tokens_per_s": round(sum(speeds) / len(speeds), 1) if speeds else None,
     }
 
 

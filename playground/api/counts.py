@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from inference_client.models import Provider
 from playground import access, wire
 from playground.api.asking import checked, person
 from playground.counting import measure
@@ -19,6 +20,9 @@ from playground.serializers import SPEC_HELP
 
 class SizeInput(serializers.Serializer[Any]):
     spec = serializers.JSONField(help_text=SPEC_HELP)
+    provider = serializers.ChoiceField(
+        Provider.choices, required=False, allow_null=True, default=None, help_text="As a run names it."
+    )
     variables = serializers.JSONField(
         required=False, default=dict, help_text="Values by name; unset ones count as written."
     )
@@ -66,5 +70,7 @@ class PromptCount(APIView):
         prompt = access.prompt_for(request.user, prompt_id)
         given = checked(SizeInput, request)
         values = wire.variable_values(given["variables"])
-        size = measure(account=person(request), prompt=prompt, raw=given["spec"], values=values)
+        size = measure(
+            account=person(request), prompt=prompt, raw=given["spec"], values=values, provider=given["provider"]
+        )
         return Response(size.as_json())

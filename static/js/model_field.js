@@ -7,6 +7,9 @@ import { learnPrices } from "./prices.js";
 
 /** @typedef {import("./editor/model_words.js").CatalogueModel} CatalogueModel */
 
+/** Older than this, the list is asked for again when it is opened: queues move. */
+const FRESH_MS = 15_000;
+
 export class ModelField {
   /**
    * @param {HTMLElement} root
@@ -21,6 +24,7 @@ export class ModelField {
     /** @type {CatalogueModel[]} */
     this.models = [];
     this.isKnown = false;
+    this.askedAt = 0;
     /** Those in the list now. @type {CatalogueModel[]} */
     this.offered = [];
     this.active = -1;
@@ -34,14 +38,14 @@ export class ModelField {
   #bind(opener) {
     this.input.addEventListener("input", () => this.#open(this.input.value));
     this.input.addEventListener("keydown", (event) => this.#onKey(event));
-    this.input.addEventListener("click", () => this.#open(""));
+    this.input.addEventListener("click", () => this.#show());
     this.input.addEventListener("blur", () => this.#take(this.input.value));
     // A press would take the focus, and with it what was typed, before the click comes.
     for (const part of [opener, this.list]) part.addEventListener("mousedown", (event) => event.preventDefault());
     opener.addEventListener("click", () => {
       this.input.focus();
       if (this.isOpen) this.#close();
-      else this.#open("");
+      else this.#show();
     });
     this.list.addEventListener("click", (event) => {
       const option = /** @type {Element} */ (event.target).closest("[role=option]");
@@ -51,6 +55,7 @@ export class ModelField {
 
   /** Asks the server which models there are; without an answer the name is typed. */
   async fetchModels() {
+    this.askedAt = performance.now();
     const answer = await call("models").catch(() => null);
     this.models = answer?.results ?? [];
     this.isKnown = answer !== null;
@@ -79,7 +84,7 @@ export class ModelField {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && !event.altKey) {
       event.preventDefault();
-      if (!this.isOpen) this.#open("");
+      if (!this.isOpen) this.#show();
       else this.#activate((this.active + step + this.offered.length) % this.offered.length);
     } else if (event.key === "Enter") {
       const chosen = this.isOpen && this.active >= 0 ? this.offered[this.active] : { id: this.input.value, provider: undefined };
@@ -92,6 +97,14 @@ export class ModelField {
       this.input.value = this.value;
       this.#close();
     }
+  }
+
+  #show() {
+    this.#open("");
+    if (performance.now() - this.askedAt < FRESH_MS) return;
+    // Who has moved on in the list meanwhile keeps their place in it.
+    const before = this.active;
+    void this.fetchModels().then(() => this.isOpen && this.active === before && this.input.value === this.value && this.#open(""));
   }
 
   /** @param {string} typed what the list is searched for */

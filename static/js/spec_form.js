@@ -61,7 +61,7 @@ export class SpecForm {
     this.variables.refresh();
     this.parameters.paint(spec);
     this.#paintSize(texts, elsewhere);
-    this.estimate.note(spec, this.values);
+    this.estimate.note(spec, this.values, this.parameters.model.provider);
     return spec;
   }
 

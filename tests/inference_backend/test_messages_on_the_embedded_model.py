@@ -279,6 +279,9 @@ def test_models_are_listed_and_shown(client: anthropic.Anthropic) -> None:
     [model] = client.models.list()
     assert (model.id, model.type, model.max_input_tokens) == (EMBEDDED_MODEL, "model", 256)
     assert client.models.retrieve(EMBEDDED_MODEL) == model
+    load = (model.model_extra or {})["load"]
+    assert (load["waiting"], load["running"]) == (0, 0)
+    assert load["slots"] >= 1
 
 
 def test_an_unknown_model_is_not_found(client: anthropic.Anthropic) -> None:

@@ -46,6 +46,14 @@ def test_the_models_are_those_of_the_backend(owner_api: APIClient, upstream: Ups
     assert upstream.calls[0].headers["authorization"] == "Bearer sk-test"
 
 
+def test_how_busy_a_model_is_comes_from_a_server_that_says_so(owner_api: APIClient, upstream: Upstream) -> None:
+    load = {"waiting": 3, "running": 2, "slots": 2, "tokens_per_s": 41.5}
+    upstream.does(
+        lists({"id": "busy", "load": load}, {"id": "silent"}, {"id": "odd", "load": {**load, "waiting": "many"}})
+    )
+    assert [row["load"] for row in owner_api.get(LIST).json()["results"]] == [load, None, None]
+
+
 def test_the_backend_is_asked_once_in_a_while(owner_api: APIClient, upstream: Upstream) -> None:
     upstream.does(lists({"id": "tiny"}))
     assert [owner_api.get(LIST).status_code for _ in range(3)] == [200, 200, 200]

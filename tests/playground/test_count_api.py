@@ -116,6 +116,21 @@ def test_what_this_model_cannot_do_is_told_at_its_field(backend: str, ask: Ask) 
     assert "There is no model" in errors(ask(model="none-such"))["model"]
 
 
+@pytest.mark.model
+def test_a_model_of_ones_own_says_how_busy_it_is(backend: str, owner_api: APIClient) -> None:
+    [model] = owner_api.get("/api/v1/models").json()["results"]
+    assert model["load"].keys() == {"waiting", "running", "slots", "tokens_per_s"}
+    assert model["load"]["slots"] >= 1
+
+
+def test_a_provider_that_this_person_does_not_reach_is_told(nobody: None, owner_api: APIClient, prompt: Prompt) -> None:
+    spec = {"model": "claude-x", "max_tokens": 1, "messages": [{"role": "user", "content": "Hi"}]}
+    body = {"spec": spec, "provider": "anthropic"}
+    found = owner_api.post(f"/api/v1/prompts/{prompt.pk}/count", body, format="json").json()
+    assert "There is no model" in errors(found)["model"]
+    assert found["input_tokens"] is None
+
+
 @pytest.mark.parametrize(
     ("fields", "place", "words"),
     [

@@ -41,12 +41,14 @@ export class Estimate {
    * Notes what stands in the editor; asks about it once it stays so.
    * @param {Spec} spec
    * @param {Record<string, string>} values
+   * @param {string} provider "" for whoever offers the model
    */
-  note(spec, values) {
-    const wanted = canonical({ spec, variables: values });
+  note(spec, values, provider) {
+    const question = { spec, variables: values, provider: provider || null };
+    const wanted = canonical(question);
     if (wanted === this.wanted) return;
     this.wanted = wanted;
-    this.question = { spec, variables: values };
+    this.question = question;
     this.#stop();
     if (textsOf(spec).some(isUnsent)) {
       this.#answer(null, "A large text was changed and is not sent yet: it is counted once it is saved.");
