@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import dataclasses
+import datetime as dt
 import functools
 import json
 import logging
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import redis
@@ -95,7 +97,7 @@ def _watch(run: Run, exchange: Exchange, future: concurrent.futures.Future[Outco
         lease = services.Lease.HELD
         token_to_note = exchange.first_token_at if not first_token_noted else None
         if token_to_note is not None or time.monotonic() >= renew_at:
-            lease = _renew(run, exchange)
+            lease = _renew(run, exchange.first_token_at)
             first_token_noted = exchange.first_token_at is not None
             renew_at = time.monotonic() + RENEW_EVERY_S
         if lease is not services.Lease.HELD or _stop_asked(run):
@@ -106,10 +108,10 @@ def _watch(run: Run, exchange: Exchange, future: concurrent.futures.Future[Outco
     return True
 
 
-def _renew(run: Run, exchange: Exchange) -> services.Lease:
+def _renew(run: Run, first_token_at: dt.datetime | None) -> services.Lease:
     """A database that is away proves nothing: the stream goes on, and the next renewal tells."""
     try:
-        return services.renew_lease(run=run, first_token_at=exchange.first_token_at)
+        return services.renew_lease(run=run, first_token_at=first_token_at)
     except (OperationalError, InterfaceError):
         log.warning("lease not renewed: the database does not answer", extra={"run": str(run.pk)})
         return services.Lease.HELD
@@ -159,7 +161,16 @@ def _structured(run: Run, outcome: Outcome) -> dict[str, Any] | None:
     if not is_whole or not outcome.text or outcome.stop_reason == "refusal" or '"output_config"' not in run.request:
         return None
     schema = schema_of(json.loads(run.request))
-    return None if schema is None else check_answer(outcome.text, schema).plain()
+    return None if schema is None else _checked(run, outcome, schema)
+
+
+def _checked(run: Run, outcome: Outcome, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The verdict. On a busy machine it may take longer than a lease lasts, which is kept up meanwhile."""
+    with concurrent.futures.ThreadPoolExecutor(max_workers=1) as beside:
+        checking = beside.submit(check_answer, outcome.text, schema)
+        while not concurrent.futures.wait([checking], timeout=RENEW_EVERY_S).done:
+            _renew(run, outcome.first_token_at)
+    return checking.result().plain()
 
 
 def _differing_wire(run: Run, sent: bytes | None) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
 import http.server
 import json
 import threading
@@ -14,10 +16,12 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from inference_client import checker as checking
+from inference_client import relay
 from inference_client.checker import Checker
 from inference_client.models import Run
 from inference_client.structured import MOST_ERRORS, Structured, check, pointer, schema_of
 from tests.inference_client.upstream import Upstream
+from tests.waiting import wait_until
 
 PERSON: dict[str, Any] = {
     "type": "object",
@@ -294,9 +298,23 @@ def test_a_failed_run_is_not_checked(upstream: Upstream, make_run: MakeRun, send
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_schema_without_end_ends_the_run_all_the_same(upstream: Upstream, make_run: MakeRun, send: Send) -> None:
+def test_a_schema_without_end_ends_the_run_all_the_same_and_its_lease_is_kept_up_meanwhile(
+    upstream: Upstream,
+    make_run: MakeRun,
+    sending: Callable[[Run], contextlib.AbstractContextManager[None]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(relay, "RENEW_EVERY_S", 0.05)
     upstream.does(lambda call, wire: wire.whole("1"))
-    run = send(make_run(**asking_for(BRANCHING | {"$defs": BRANCHING["$defs"] | {"d40": {"type": "integer"}}})))
-    assert run.status == "succeeded"
-    assert run.structured is not None
-    assert run.structured["valid"] is None
+    run = make_run(**asking_for(BRANCHING))
+    leases: set[dt.datetime | None] = set()
+
+    def is_over() -> bool:
+        run.refresh_from_db()
+        leases.add(run.lease_expires_at)
+        return run.is_terminal
+
+    with sending(run):
+        wait_until(is_over, within_s=60)
+    assert (run.status, run.structured and run.structured["valid"]) == ("succeeded", None)
+    assert len(leases - {None}) > 3
