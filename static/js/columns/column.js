@@ -57,6 +57,7 @@ export class ColumnView {
     this.fields = new ColumnFields(one("[data-column-fields]", this.element, HTMLElement), () => this.#changed());
     this.answer = new AnswerView(this.element, () => board.onEnd());
     this.strip = one("[data-column-strip]", this.element, HTMLElement);
+    this.answer.clear();
     this.#bind();
   }
 

@@ -60,7 +60,7 @@ class TypedField {
 
   #paint() {
     this.leave.hidden = (this.saved === undefined || this.saved === null || this.kind.mayLeave === false) && !this.isLeft;
-    this.leave.textContent = this.isLeft ? "Send" : "Leave out";
+    this.leave.textContent = this.isLeft ? "Send it" : "Leave out";
     this.leave.setAttribute("aria-pressed", String(this.isLeft));
     this.input.disabled = this.isLeft;
     this.input.placeholder = this.isLeft ? "left out" : savedWords(this.saved);
