@@ -1,5 +1,5 @@
 /* Follows one run by server-sent events until it is over. The browser reconnects with Last-Event-ID by itself. */
-import { address, call } from "./api.js";
+import { address, ApiError, call } from "./api.js";
 import { RunText } from "./run_text.js";
 
 /**
@@ -15,6 +15,9 @@ import { RunText } from "./run_text.js";
  * @typedef {{type: string, [name: string]: any}} Block
  * @typedef {{valid: boolean | null, errors: {path: string, message: string}[], place: {line: number, column: number} | null}} Structured
  */
+
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 15_000;
 
 export const OPEN = new Set(["queued", "running"]);
 
@@ -81,9 +84,32 @@ export class RunStream {
     this.run = run;
     this.reader = reader;
     this.pieces = new RunText();
-    this.source = new EventSource(address(`runs/${run.id}/events`));
+    /** Whether the network is cut, and coming back is tried. */
+    this.isAway = false;
+    this.isOver = false;
+    this.lastId = "";
+    this.tries = 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.timer = undefined;
+    this.leaving = new AbortController();
+    // A connection that outlived its network stays silent for minutes before the browser gives it up.
+    window.addEventListener("offline", () => this.#setAway(true), { signal: this.leaving.signal });
+    window.addEventListener("online", () => this.#connect(), { signal: this.leaving.signal });
+    this.source = this.#connect();
+  }
+
+  /** Follows from the last event that arrived. */
+  #connect() {
+    clearTimeout(this.timer);
+    this.source?.close();
+    const query = this.lastId ? `?${new URLSearchParams({ last_event_id: this.lastId })}` : "";
+    const source = new EventSource(address(`runs/${this.run.id}/events${query}`));
     const on = (/** @type {string} */ name, /** @type {(data: any) => void} */ action) => {
-      this.source.addEventListener(name, (event) => action(JSON.parse(/** @type {MessageEvent} */ (event).data)));
+      source.addEventListener(name, (event) => {
+        const { data, lastEventId } = /** @type {MessageEvent} */ (event);
+        if (lastEventId) this.lastId = lastEventId;
+        action(JSON.parse(data));
+      });
     };
     on("status", (data) => this.#status(data.status));
     on("block", (data) => {
@@ -94,10 +120,13 @@ export class RunStream {
     on("reset", (data) => this.#replace(data.text));
     on("done", (data) => this.#done(data));
     on("ended", () => this.#ended());
-    this.source.addEventListener("error", () => this.#onError());
-    this.source.addEventListener("open", () => this.#setAway(false));
-    /** Whether the network is cut and the browser tries to come back. */
-    this.isAway = false;
+    source.addEventListener("error", () => this.#onError());
+    source.addEventListener("open", () => {
+      this.tries = 0;
+      this.#setAway(false);
+    });
+    this.source = source;
+    return source;
   }
 
   /** @param {boolean} isAway */
@@ -165,22 +194,35 @@ export class RunStream {
     if (run && this.isOpen && run.text.length > this.run.text.length) this.#replace(run.text);
   }
 
-  /* While the browser reconnects there is nothing to do; when it gave up, the run itself says how it went. */
+  /* The browser comes back by itself from a cut. When it gave up, the run says how it went, and if it goes on, we come back. */
   async #onError() {
-    if (this.source.readyState !== EventSource.CLOSED) {
-      this.#setAway(true);
-      return;
-    }
-    this.isAway = false;
+    this.#setAway(true);
+    if (this.source.readyState !== EventSource.CLOSED) return;
     try {
       const run = await fetchRun(this.run.id);
-      Object.assign(this.run, run);
-      this.#replace(run.text);
-      this.reader.onState();
+      if (this.isOver) return;
+      if (OPEN.has(run.status)) this.#comeBack();
+      else this.#end(run);
     } catch (error) {
-      Object.assign(this.run, { status: "lost", error: { code: "unreachable", message: /** @type {Error} */ (error).message } });
-      this.reader.onState();
+      if (this.isOver) return;
+      const { status, message } = /** @type {ApiError} */ (error);
+      const isRefused = error instanceof ApiError && status >= 400 && status < 500 && status !== 429;
+      if (!isRefused) this.#comeBack();
+      else this.#end({ status: "lost", error: { code: "unreachable", message } });
     }
+  }
+
+  #comeBack() {
+    this.timer = setTimeout(() => this.#connect(), Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.tries));
+    this.tries += 1;
+  }
+
+  /** @param {Partial<RunState>} end */
+  #end(end) {
+    this.close();
+    Object.assign(this.run, end);
+    if (end.text !== undefined) this.#replace(end.text);
+    this.reader.onState();
   }
 
   get isOpen() {
@@ -188,6 +230,10 @@ export class RunStream {
   }
 
   close() {
+    this.isOver = true;
+    this.isAway = false;
+    clearTimeout(this.timer);
+    this.leaving.abort();
     this.source.close();
   }
 }
