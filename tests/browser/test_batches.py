@@ -194,11 +194,18 @@ def test_what_was_typed_is_kept_over_a_cut_and_beside_changes_of_somebody_else(
     complaints.expect("ERR_INTERNET_DISCONNECTED")
     complaints.expect(r"/rows: .*status of 409")
     exact = "a\r\nb $& {{tone}} \t "
-    made = {"name": "Cases", "columns": ["name"], "rows": [{"values": {"name": exact}, "expected": None}]}
+    made = {"name": "Cases", "columns": ["name", "mood"], "rows": [{"values": {"name": exact, "mood": "warm"}}]}
     dataset = api.post(f"prompts/{prompt}/datasets", json=made).raise_for_status().json()
     page.goto(f"/prompts/{prompt}/tests/{dataset['id']}/")
     state = page.locator("[data-cases-state]")
     expect(page.get_by_role("grid")).to_be_focused()
+    page.get_by_role("button", name="mood is not used").click()
+    page.get_by_label("What to do").select_option("tone")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Change the column").click()
+    expect(page.get_by_role("grid")).to_be_focused()
+    expect(page.get_by_role("columnheader")).to_have_text(["Row", "name", "tone", "Expected"])
+    expect(cell(page, 0, 1)).to_have_text("warm")
     page.keyboard.press("Enter")
     expect(page.locator("[data-side]").get_by_label("name, row 1")).to_be_focused()
     page.keyboard.press("Escape")

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { heldWords, progressFacts, retryWords, verdictWords, versionWords } from "../../static/js/batches/batch_words.js";
 import { applyEdit, CaseSheet, sameCases, shownValue } from "../../static/js/batches/case_sheet.js";
-import { checkWords, KINDS, needsExpected, newCheck, problemOf, sentCheck } from "../../static/js/batches/check_kinds.js";
+import { checkWords, KINDS, loadedCheck, needsExpected, newCheck, problemOf, sentCheck } from "../../static/js/batches/check_kinds.js";
 import { AS_EXPECTED, LEFT_OUT, mappingNotes, proposedMapping, remapped, sentMapping } from "../../static/js/batches/column_mapping.js";
 import { aboutWords, measuredWords, shareWords } from "../../static/js/batches/durations.js";
 import { estimateFacts, estimateWarnings, productWords } from "../../static/js/batches/estimate_words.js";
@@ -212,6 +212,14 @@ test("a check is sent without what was left empty, and a threshold of 0 is sent"
   assert.deepEqual(sentCheck({ ...newCheck("similarity"), threshold: 0 }), { kind: "similarity", text: "{{expected}}", threshold: 0, method: "ratio" });
   assert.ok(needsExpected(newCheck("equals")) && needsExpected({ kind: "model", question: "Like {{ expected }}?" }));
   assert.ok(!needsExpected({ kind: "json" }));
+});
+
+test("a check of an earlier batch is taken over as it was", () => {
+  const schema = { type: "object", required: ["a"] };
+  const loaded = loadedCheck(/** @type {any} */ ({ kind: "json_schema", schema, name: null, index: 0, label: "fits" }));
+  assert.equal(problemOf(loaded), "");
+  assert.deepEqual(sentCheck(loaded), { kind: "json_schema", schema: JSON.stringify(schema) });
+  assert.deepEqual(sentCheck(loadedCheck({ kind: "model", question: "Polite?", model: null })), { kind: "model", question: "Polite?" });
 });
 
 const estimate = { rows: 1000, runs: 2000, grading_runs: 2000, input_tokens: 120_000, output_tokens_most: 48_000, cost_usd: 0, cost_usd_most: 0, seconds: 4000, in_flight: 8, waiting_batches: 1, unset: { tone: 3 } };

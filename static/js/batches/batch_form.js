@@ -57,6 +57,8 @@ export class BatchForm {
   repeat(batch) {
     this.versions.load(batch.versions.map(({ pointer }) => ({ version: pointer, model: "" })));
     this.checks.load(batch.checks);
+    const [{ parameters }] = batch.versions;
+    for (const field of this.numbers) field.value = String(parameters[field.dataset.parameter ?? ""] ?? "");
   }
 
   body() {

@@ -1,16 +1,17 @@
 /* Test cases that are open: the table, what is beside it, and that every change reaches the server. */
-import { call, create } from "../api.js";
+import { create } from "../api.js";
 import { one } from "../dom.js";
 import { noteKey } from "../keys.js";
 import { sayNext } from "../flash.js";
 import { notice } from "../notices.js";
 import { toastError } from "../toast.js";
 import { CaseKeeper, fetchCases } from "./case_keeper.js";
+import { sheetRows, windowRows } from "./case_rows.js";
 import { CaseSheet, EXPECTED, rowWords } from "./case_sheet.js";
 import { CaseTable } from "./case_table.js";
-import { PagedRows } from "./paged_rows.js";
 import { PastRuns } from "./past_runs.js";
 import { SidePanel } from "./side_panel.js";
+import { UnusedColumn } from "./unused_column.js";
 import { ValueEditor } from "./value_editor.js";
 
 /** @typedef {import("./case_sheet.js").Case} Case */
@@ -74,19 +75,10 @@ export class CasePage {
       columns: () => names,
       onState: (state) => this.#showState(state),
     });
-    const source = {
-      get count() {
-        return sheet.rows.length;
-      },
-      columns: about.length,
-      nameOf: (/** @type {number} */ column) => about[column].name,
-      isKnown: () => true,
-      valueAt: (/** @type {number} */ row, /** @type {number} */ column) => sheet.valueAt(row, column),
-      want: () => {},
-    };
     this.sheet = sheet;
     this.keeper = keeper;
-    this.#openTable(source, sheet, about);
+    this.unused = new UnusedColumn(keeper, () => this.page.variables.map(({ name }) => name).filter((name) => !columns.includes(name)));
+    this.#openTable(sheetRows(sheet), sheet, about);
     this.#bindRows(sheet);
     this.#showState({ kind: "saved", message: "" });
     if (rows.length === 0) this.#say("Type, paste cells from a spreadsheet, or drop a CSV or JSONL file.");
@@ -94,27 +86,14 @@ export class CasePage {
 
   #openWindow() {
     const { names, about } = columnsOf(this.dataset.columns, this.page);
-    const { id } = this.dataset;
-    const rows = new PagedRows(
-      async (offset, limit, signal) => {
-        const { count, results } = await call(`datasets/${id}/rows?offset=${offset}&limit=${limit}`, { signal });
-        return { count, rows: /** @type {Case[]} */ (results) };
-      },
-      (error) => (error ? toastError(error) : this.table?.grid.paint()),
-    );
-    const { count } = this.dataset;
-    const valueAt = (/** @type {number} */ row, /** @type {number} */ column) => {
-      const found = rows.at(row);
-      return column < names.length ? found?.values[names[column]] : (found?.expected ?? undefined);
-    };
-    const source = { count, columns: about.length, nameOf: (/** @type {number} */ column) => about[column].name, isKnown: (/** @type {number} */ row) => rows.at(row) !== undefined, valueAt, want: (/** @type {number} */ first, /** @type {number} */ last) => rows.want(first, last) };
+    const source = windowRows(this.dataset, names, (error) => (error ? toastError(error) : this.table?.grid.paint()));
     this.#openTable(source, null, about);
-    this.state.textContent = `${rowWords(count)}, read only`;
+    this.state.textContent = `${rowWords(this.dataset.count)}, read only`;
     this.state.title = "So many rows are not written in by hand. Change the file and import it again.";
   }
 
   /**
-   * @param {import("./case_table.js").Rows} source
+   * @param {import("./case_rows.js").Rows} source
    * @param {CaseSheet | null} sheet
    * @param {import("./case_table.js").Column[]} about
    */
@@ -126,6 +105,7 @@ export class CasePage {
       columns: about,
       onOpen: (place) => this.#openValue(place),
       onMove: (place) => this.side.isOpen && this.#openValue(place, { keepsFocus: true }),
+      onUnused: (name) => this.unused?.open(name),
       onRemove: () => sheet && this.#remove(sheet),
       onSaid: (words) => this.#say(words),
     });

@@ -48,11 +48,6 @@ export class CaseSheet {
     return this.variables.length + 1;
   }
 
-  /** @param {number} column */
-  nameOf(column) {
-    return column < this.variables.length ? this.variables[column] : EXPECTED;
-  }
-
   /**
    * @param {number} index
    * @param {number} column

@@ -8,12 +8,9 @@ import { copiedBlock, pastedBlock } from "./pasted_block.js";
 
 /** @typedef {import("./case_sheet.js").CaseSheet} CaseSheet */
 /** @typedef {import("./grid_walk.js").Place} Place */
-/**
- * @typedef {{count: number, columns: number, nameOf: (column: number) => string, isKnown: (row: number) => boolean,
- *   valueAt: (row: number, column: number) => unknown, want: (first: number, last: number) => void}} Rows
- */
+/** @typedef {import("./case_rows.js").Rows} Rows */
 /** @typedef {{name: string, hasDefault: boolean, used: boolean, isExpected: boolean}} Column */
-/** @typedef {{columns: Column[], onOpen: (place: Place) => void, onMove: (place: Place) => void, onRemove: () => void, onSaid: (words: string) => void}} Options */
+/** @typedef {{columns: Column[], onOpen: (place: Place) => void, onMove: (place: Place) => void, onRemove: () => void, onUnused: (name: string) => void, onSaid: (words: string) => void}} Options */
 
 const HEIGHT = 34;
 const TOUCH_HEIGHT = 44;
@@ -60,8 +57,20 @@ export class CaseTable {
   /** @param {Column[]} columns */
   setColumns(columns) {
     this.options.columns = columns;
-    this.grid.setColumns(columns.map(columnHead), columns.map(() => ({ least: "var(--grid-cell)", share: 1 })));
+    this.grid.setColumns(columns.map((column) => this.#head(column)), columns.map(() => ({ least: "var(--grid-cell)", share: 1 })));
     this.refresh();
+  }
+
+  /** @param {Column} column */
+  #head({ name, used, isExpected }) {
+    const words = isExpected ? el("span", { class: "column-name" }, "Expected") : el("bdi", { class: "column-name mono truncate", title: name }, name);
+    const box = el("span", { class: "column-head" }, words);
+    if (used) return box;
+    const title = "The newest version does not use this variable";
+    const chip = this.sheet ? el("button", { class: "chip is-warn", type: "button", title, "aria-label": `${name} is not used: rename or remove` }, "unused") : el("span", { class: "chip is-warn", title }, "unused");
+    chip.addEventListener("click", () => this.sheet && this.options.onUnused(name));
+    box.append(chip);
+    return box;
   }
 
   /** The rows changed: their number, or what is in them. */
@@ -219,12 +228,4 @@ export class CaseTable {
  */
 function fitsCell(value, text) {
   return (value === undefined || value === null || typeof value === "string") && text.length <= LONG && !text.includes("\r");
-}
-
-/** @param {Column} column */
-function columnHead({ name, used, isExpected }) {
-  const words = isExpected ? el("span", { class: "column-name" }, "Expected") : el("bdi", { class: "column-name mono truncate", title: name }, name);
-  const box = el("span", { class: "column-head" }, words);
-  if (!used) box.append(el("span", { class: "chip is-warn", title: "The version does not use this variable" }, "unused"));
-  return box;
 }

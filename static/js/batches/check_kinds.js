@@ -141,6 +141,17 @@ function schemaProblem(schema) {
 }
 
 /**
+ * A check of an earlier batch, as a form takes it: what is null is left out, a schema is text.
+ * @param {Check} check
+ * @returns {Check}
+ */
+export function loadedCheck(check) {
+  const given = Object.entries(check).filter(([, value]) => value !== null && value !== undefined);
+  const texts = given.map(([key, value]) => [key, key === "schema" && typeof value !== "string" ? JSON.stringify(value) : value]);
+  return { ...newCheck(check.kind), ...Object.fromEntries(texts) };
+}
+
+/**
  * A check as the server takes it: what was left empty is left out.
  * @param {Check} check
  * @returns {Check}

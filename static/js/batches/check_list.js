@@ -1,6 +1,6 @@
 /* The checks of a new batch: a small form for each, its sentence above it. */
 import { el, icon } from "../dom.js";
-import { checkWords, kindOf, KINDS, newCheck, problemOf } from "./check_kinds.js";
+import { checkWords, kindOf, KINDS, loadedCheck, newCheck, problemOf } from "./check_kinds.js";
 
 /** @typedef {import("./check_kinds.js").Check} Check */
 /** @typedef {import("./check_kinds.js").Field} Field */
@@ -34,7 +34,7 @@ export class CheckList {
 
   /** @param {Check[]} checks */
   load(checks) {
-    this.checks = checks.map((check) => ({ ...newCheck(check.kind), ...check }));
+    this.checks = checks.map(loadedCheck);
     this.#paint();
   }
 
@@ -121,7 +121,7 @@ function controlFor({ type, placeholder, choices }, value, id) {
   }
   if (type === "long") {
     const area = el("textarea", { id, rows: 3, placeholder, spellcheck: "false", dir: "auto" });
-    area.value = typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
+    area.value = value === undefined ? "" : String(value);
     return area;
   }
   if (type === "flag") {

@@ -124,7 +124,7 @@ function factsOf({ ttft_ms: first, duration_ms: whole, input_tokens: input, outp
     ["In", input === null ? null : `${input.toLocaleString()} tokens`],
     ["Out", output === null ? null : `${output.toLocaleString()} tokens`],
     ["Stop", reason ? stopWord(reason) : null],
-    ["Attempt", attempt > 1 ? String(attempt) : null],
+    ["Attempt", attempt > 0 ? String(attempt + 1) : null],
   ];
   return el("dl", { class: "panel-facts numeric" }, ...facts.filter(([, value]) => value !== null).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, /** @type {string} */ (value)))));
 }
