@@ -61,7 +61,8 @@ def _sampling(body: Mapping[str, Any], target: Target) -> Iterator[Problem]:
 
 def _tools(tools: Sequence[Json], target: Target) -> Iterator[Problem]:
     names = Counter(tool["name"] for tool in tools)
-    for index, tool in enumerate(tools):
+    rooms = json_schema.weighed(tool.get("input_schema") for tool in tools)
+    for index, (tool, has_room) in enumerate(zip(tools, rooms, strict=True)):
         place = f"tools.{index}"
         if not _TOOL_NAME.fullmatch(tool["name"]):
             words = "A tool's name has 1 to 128 letters (a to z), digits, _ and -."
@@ -69,7 +70,7 @@ def _tools(tools: Sequence[Json], target: Target) -> Iterator[Problem]:
         elif names[tool["name"]] > 1:
             yield Problem(field=f"{place}.name", message=f"{names[tool['name']]} tools are named {tool['name']}.")
         if _is_custom(tool):
-            yield from _input_schema(tool, place, target)
+            yield from _input_schema(tool, place, target, has_room=has_room)
 
 
 def _is_custom(tool: Mapping[str, Json]) -> bool:
@@ -77,13 +78,16 @@ def _is_custom(tool: Mapping[str, Json]) -> bool:
     return tool.get("type") in (None, "custom")
 
 
-def _input_schema(tool: Mapping[str, Json], place: str, target: Target) -> Iterator[Problem]:
+def _input_schema(tool: Mapping[str, Json], place: str, target: Target, *, has_room: bool) -> Iterator[Problem]:
     schema = tool.get("input_schema")
     if not isinstance(schema, dict):
         yield Problem(field=f"{place}.input_schema", message="A tool needs an input_schema, a JSON object.")
         return
     if schema.get("type") != "object":
         yield Problem(field=f"{place}.input_schema.type", message='The input_schema of a tool has the type "object".')
+    if not has_room:
+        yield _unchecked(f"{place}.input_schema")
+        return
     yield from _faults(schema, f"{place}.input_schema")
     if tool.get("strict") is True:
         yield from _misfits(schema, f"{place}.input_schema", target)
@@ -102,10 +106,14 @@ def _faults(schema: Json, place: str) -> Iterator[Problem]:
     try:
         found = json_schema.faults(schema)
     except json_schema.TooLargeToCheck:
-        yield Problem(field=place, message="This schema is too large to be checked here.", level="note")
+        yield _unchecked(place)
         return
     for fault in found:
         yield Problem(field=_dotted(place, fault.path), message=fault.message)
+
+
+def _unchecked(place: str) -> Problem:
+    return Problem(field=place, message="This schema is too large to be checked here.", level="note")
 
 
 def _misfits(schema: Json, place: str, target: Target) -> Iterator[Problem]:

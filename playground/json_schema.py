@@ -6,7 +6,7 @@ A schema is read as draft 2020-12 unless its `$schema` names another draft. Noth
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,12 @@ from referencing.jsonschema import DRAFT202012
 #: A schema that nests deeper, or has more subschemas, is not looked into: checking it would hold a process for seconds.
 MAX_DEPTH = 64
 MAX_SUBSCHEMAS = 2_000
+#: Of several schemas that are checked together, as those of a list of tools.
+MAX_IN_ALL = 3 * MAX_SUBSCHEMAS
+#: Values of all kinds in a schema: each is held against the draft, too.
+MAX_VALUES = 20_000
+#: Whether a list names something twice is found by sorting it; where its values have no order, pair by pair.
+MAX_UNSORTABLE = 500
 MAX_FOUND = 20
 _LONGEST_WORD = 60
 
@@ -60,7 +66,7 @@ class Fault:
 
 
 class TooLargeToCheck(Exception):
-    """The schema nests deeper than MAX_DEPTH or has more subschemas than MAX_SUBSCHEMAS."""
+    """The schema nests deeper, or has more in it, than can be looked through while somebody waits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +83,7 @@ def faults(schema: Json) -> list[Fault]:
 
     Raises TooLargeToCheck.
     """
+    weigh(schema)
     places = _places(schema)
     found = list(dict.fromkeys(_against_its_draft(schema)))
     if found:
@@ -87,9 +94,48 @@ def faults(schema: Json) -> list[Fault]:
 
 def misfits(schema: Json) -> list[Fault]:
     """What Anthropic's structured outputs refuse of a schema without faults. Raises TooLargeToCheck."""
+    weigh(schema)
     places = _places(schema)
     found = [fault for place in places for fault in _refused(place)]
     return [*_Graph(places).recursive(), *found][:MAX_FOUND]
+
+
+def weigh(schema: Json) -> int:
+    """How many values of `schema` may be subschemas: what checking it takes. Raises TooLargeToCheck.
+
+    Whatever may stand for a schema counts, wherever it stands: drafts differ in where they have them.
+    """
+    weight, values = 0, 0
+    waiting = [schema]
+    while waiting:
+        value = waiting.pop()
+        values += 1
+        weight += isinstance(value, Mapping | bool)
+        if isinstance(value, Mapping):
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            if len(value) > MAX_UNSORTABLE and not _is_sortable(value):
+                raise TooLargeToCheck
+            waiting.extend(value)
+        if weight > MAX_SUBSCHEMAS or values + len(waiting) > MAX_VALUES:
+            raise TooLargeToCheck
+    return weight
+
+
+def weighed(schemas: Iterable[Json]) -> Iterator[bool]:
+    """For each of several schemas that are checked together, whether there is still room to look into it."""
+    taken = 0
+    for schema in schemas:
+        try:
+            taken += weigh(schema)
+        except TooLargeToCheck:
+            yield False
+            continue
+        yield taken <= MAX_IN_ALL
+
+
+def _is_sortable(values: Sequence[Json]) -> bool:
+    return all(isinstance(value, str) for value in values) or all(type(value) in (int, float) for value in values)
 
 
 def _against_its_draft(schema: Json) -> Iterator[Fault]:
@@ -145,7 +191,7 @@ def _places(schema: Json) -> list[_Place]:
     places = [_Place(path=(), schema=schema)] if isinstance(schema, Mapping) else []
     for index, place in enumerate(places):
         for keyword, path, child in _children(place):
-            if len(places) >= MAX_SUBSCHEMAS or len(path) > MAX_DEPTH:
+            if len(path) > MAX_DEPTH:
                 raise TooLargeToCheck
             places.append(_Place(path=path, schema=child, keyword=keyword, parent=index))
     return places
@@ -190,7 +236,7 @@ class _Graph:
         """References inside a subschema that has an `$id` start from there."""
         resource = Resource.from_contents(place.schema, default_specification=DRAFT202012)
         if place.parent is None:
-            return Registry().resolver_with_root(resource)
+            return _root_resolver(resource)
         above = self._resolvers[place.parent]
         return above.in_subresource(resource) if "$id" in place.schema else above
 
@@ -246,6 +292,17 @@ class _Graph:
                     open_nodes.add(target)
                     stack.append((target, iter(self._edges[target])))
         return closing
+
+
+def _root_resolver(resource: Any) -> Any:
+    """One that knows every anchor and id of the schema: else each reference to one would walk through all of it."""
+    registry = Registry()
+    try:
+        uri = resource.id() or ""
+        return registry.with_resource(uri, resource).crawl().resolver(base_uri=uri)
+    except (AttributeError, TypeError, KeyError, ValueError):
+        # An id that is no address: the references that need it are told one by one.
+        return registry.resolver_with_root(resource)
 
 
 _LOCAL = re.compile(r"#|$")

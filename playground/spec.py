@@ -117,8 +117,12 @@ def _check_tools(tools: list[Json], *, schemas: bool) -> None:
     for index, tool in enumerate(tools):
         if not isinstance(tool, dict) or not isinstance(tool.get("name"), str):
             raise PydanticCustomError("tool", f"Tool {index} needs a name.")
-        if schemas and "input_schema" in tool:
-            _refuse_faults(tool["input_schema"], (index, "input_schema"))
+    if not schemas:
+        return
+    written = {index: tool["input_schema"] for index, tool in enumerate(tools) if "input_schema" in tool}
+    for (index, schema), has_room in zip(written.items(), json_schema.weighed(written.values()), strict=True):
+        if has_room:
+            _refuse_faults(schema, (index, "input_schema"))
 
 
 def _refuse_faults(schema: Json, place: json_schema.Path) -> None:

@@ -105,6 +105,42 @@ def test_a_schema_that_is_too_deep_or_too_wide_is_not_looked_into() -> None:
     assert json.loads(parse({**GOOD, "output_schema": deep}).plain()["output_schema"]) == deep
 
 
+def test_lists_without_an_order_are_not_compared_pair_by_pair() -> None:
+    with pytest.raises(json_schema.TooLargeToCheck):
+        json_schema.faults({"required": [0, *map(str, range(json_schema.MAX_UNSORTABLE))]})
+    assert json_schema.faults({"required": [str(number) for number in range(10_000)]}) == []
+
+
+@pytest.mark.parametrize("keyword", ["properties", "dependencies", "unheardof"])
+def test_schemas_that_are_true_or_false_count_like_others(keyword: str) -> None:
+    many = {str(number): True for number in range(json_schema.MAX_SUBSCHEMAS + 1)}
+    with pytest.raises(json_schema.TooLargeToCheck):
+        json_schema.faults({keyword: many})
+
+
+def test_a_list_of_tools_is_looked_into_as_far_as_there_is_room() -> None:
+    large = {"type": "object", "properties": {str(number): {} for number in range(json_schema.MAX_SUBSCHEMAS - 2)}}
+    too_large = [{}] * (json_schema.MAX_SUBSCHEMAS + 1)
+    assert list(json_schema.weighed([large, too_large, large, large])) == [True, False, True, True]
+    assert list(json_schema.weighed([large] * 5)) == [True, True, True, False, False]
+    named = [{"name": f"t{index}", "input_schema": large} for index in range(4)]
+    kept = parse({**GOOD, "tools": [*named, {"name": "last", "input_schema": {"type": "objekt"}}]}).plain()["tools"]
+    assert len(json.loads(kept)) == 5
+
+
+def test_an_anchor_is_found_without_walking_through_the_schema_for_each_reference() -> None:
+    names = [f"n{number}" for number in range(900)]
+    schema = {
+        "$defs": {name: {"$anchor": name} for name in names},
+        "properties": {name: {"$ref": f"#{name}"} for name in names},
+    }
+    assert json_schema.faults(schema) == []
+
+
+def test_an_id_that_is_no_address_is_told_where_it_is_needed() -> None:
+    assert "$ref" in paths(json_schema.faults({"$id": "http://[", "$ref": "#x"}))
+
+
 _values = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["#", "#/$defs/a", "object", "x", "https://a/b"]),
     lambda inner: (
