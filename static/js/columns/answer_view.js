@@ -12,6 +12,8 @@ import { figure, firstTokenMs, queuedMs } from "./spread.js";
 const MOST_GONE = 200;
 /** What a page draws of one answer; all of it is on the page of the run. */
 const MOST_SHOWN = 200_000;
+/** No answer is compared with. */
+export const PLAIN = "";
 const ICONS = { bad: "circle-alert", warn: "triangle-alert", plain: "square" };
 
 /** @param {import("./word_diff.js").Piece} piece */
@@ -43,6 +45,11 @@ export class AnswerView {
     this.isWhole = false;
     this.pending = "";
     this.frame = 0;
+    /** The run whose answer the marks are against, and how this one stands to it. */
+    this.marked = PLAIN;
+    /** @type {Difference["how"] | ""} */
+    this.how = "";
+    this.facts = "";
   }
 
   get isFollowed() {
@@ -82,7 +89,7 @@ export class AnswerView {
 
   /** What has arrived of a run that cannot be followed. @param {string} text @param {string} status */
   catchUp(text, status) {
-    if (!this.run || this.isWhole || this.isFollowed) return;
+    if (!this.run || this.isWhole || this.isFollowed || (text === this.run.text && status === this.run.status)) return;
     this.run.text = text;
     this.run.status = status;
     this.#draw(text);
@@ -137,6 +144,7 @@ export class AnswerView {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
     this.pending = "";
+    this.marked = PLAIN;
     this.node.data = text.slice(0, MOST_SHOWN);
     this.box.replaceChildren(this.node);
     if (text.length > MOST_SHOWN) this.box.append(el("span", { class: "diff-aside" }, " … the rest is on the page of the run"));
@@ -144,13 +152,22 @@ export class AnswerView {
   }
 
   /**
-   * Marks what differs from the answer of another column; null draws the plain text.
-   * @param {Difference | null} difference
+   * Marks what differs from the answer of another column. What is marked already stays: somebody may have selected it.
+   * @param {string} against the run of that answer; PLAIN for no marks
+   * @param {(text: string) => Difference} compare
    */
-  mark(difference) {
-    if (!this.run) return;
-    if (!difference || difference.pieces.length === 0) this.#draw(this.run.text);
-    else this.box.replaceChildren(...difference.pieces.map(drawn));
+  mark(against, compare) {
+    if (!this.run || this.marked === against) return;
+    if (against === PLAIN) {
+      this.how = "";
+      this.#draw(this.run.text);
+      return;
+    }
+    const { how, pieces } = compare(this.run.text);
+    this.how = how;
+    if (pieces.length > 0) this.box.replaceChildren(...pieces.map(drawn));
+    else this.#draw(this.run.text);
+    this.marked = against;
   }
 
   #paintText() {
@@ -179,6 +196,10 @@ export class AnswerView {
     const facts = OPEN.has(run.status) ? [] : factsOf(run).filter(([name]) => name !== "First token");
     const first = told && told.id === run.id ? firstTokenMs(told) : null;
     if (told && first !== null) facts.unshift(["First token", figure(first, "ms")], ["Queued", figure(queuedMs(told), "ms")]);
+    // Told again each second: what is the same stays, with the focus that may be in it.
+    const key = JSON.stringify([run.id, facts]);
+    if (key === this.facts) return;
+    this.facts = key;
     const link = el("div", {}, el("dt", { class: "visually-hidden" }, "Run"), el("dd", {}, el("a", { href: `/runs/${run.id}/` }, "Open run")));
     row.replaceChildren(...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))), link);
   }

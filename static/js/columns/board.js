@@ -145,7 +145,7 @@ export class Board {
   }
 
   get #times() {
-    return Number(this.repeat.value) || 1;
+    return this.repeat.value === "" ? 1 : Number(this.repeat.value);
   }
 
   get #allRuns() {
@@ -194,7 +194,7 @@ export class Board {
   }
 
   async stop() {
-    if (!this.comparison) return;
+    if (!this.comparison || !this.isOpen) return;
     await call(`comparisons/${this.comparison.id}/cancel`, { method: "POST", body: {} }).catch(toastError);
     this.#poll(0);
   }

@@ -6,7 +6,7 @@ import { sentence } from "../spec.js";
 import { AnswerView } from "./answer_view.js";
 import { ColumnFields } from "./column_fields.js";
 import { applied, changes, columnName, LETTERS } from "./overrides.js";
-import { distinctCount, ENDED, figure, figuresOf, groupsOf, stateOf, stateWords } from "./spread.js";
+import { ENDED, figure, figuresOf, groupsOf, stateOf, stateWords } from "./spread.js";
 
 /** @typedef {import("../spec.js").Spec} Spec */
 /** @typedef {import("../spec.js").VariableCard} VariableCard */
@@ -53,6 +53,7 @@ export class ColumnView {
     /** What the runs were made with, to tell when it is something else by now. */
     this.ranWith = "";
     this.repetition = 0;
+    this.painted = "";
     this.input = one("[data-column-version]", this.element, HTMLInputElement);
     this.fields = new ColumnFields(one("[data-column-fields]", this.element, HTMLElement), () => this.#changed());
     this.answer = new AnswerView(this.element, () => board.onEnd());
@@ -244,7 +245,13 @@ export class ColumnView {
     if (!several) return;
     const groups = groupsOf(this.runs);
     const letters = new Set(groups.values()).size;
+    const key = JSON.stringify([this.repetition, this.runs.map((run) => [run.id, run.status, groups.get(run.id)])]);
+    // Told again each second: a mark that has the focus keeps it.
+    if (key === this.painted) return;
+    this.painted = key;
+    const focused = this.strip.contains(document.activeElement) ? this.repetition : null;
     this.strip.replaceChildren(...this.runs.map((run, index) => el("li", {}, this.#mark(run, index, letters > 1 ? (groups.get(run.id) ?? "") : ""))));
+    if (focused !== null) this.strip.querySelectorAll("button")[focused]?.focus({ preventScroll: true });
     const words = one("[data-column-distinct]", this.element);
     words.textContent = groups.size < 2 ? "" : letters === 1 ? `All ${groups.size} answers are the same` : `${letters} different answers in ${groups.size}`;
   }
@@ -267,10 +274,6 @@ export class ColumnView {
         return el("tr", {}, el("th", { scope: "row" }, name), ...cells.map((value) => el("td", {}, figure(value, unit))));
       }),
     );
-  }
-
-  get distinct() {
-    return distinctCount(this.runs);
   }
 
   /**

@@ -1,6 +1,7 @@
 /* Against which column the others are held: <div data-base> with a button for each and one for none. */
 import { el } from "../dom.js";
 import { keepChoice, keptChoice } from "../kept_choice.js";
+import { PLAIN } from "./answer_view.js";
 import { LETTERS } from "./overrides.js";
 import { difference } from "./word_diff.js";
 
@@ -60,13 +61,13 @@ export class Differences {
    * @param {ColumnView[]} columns
    */
   mark(columns) {
-    const base = this.base === NONE ? undefined : columns[Number(this.base)];
-    const against = base?.answer.isWhole && base.answer.run?.text ? base.answer.run.text : null;
+    const base = this.base === NONE ? undefined : columns[Number(this.base)]?.answer;
+    const against = base?.isWhole && base.run?.text ? base.run : null;
     for (const column of columns) {
-      const { run, isWhole } = column.answer;
-      const compared = against !== null && column !== base && isWhole && run?.text ? difference(against, run.text) : null;
-      if (isWhole) column.answer.mark(compared);
-      column.paintSame(compared ? (SAYS[compared.how]?.(LETTERS[Number(this.base)]) ?? "") : "");
+      const { answer } = column;
+      const compares = against !== null && answer !== base && answer.isWhole && Boolean(answer.run?.text);
+      if (answer.isWhole) answer.mark(compares ? against.id : PLAIN, (text) => difference(against?.text ?? "", text));
+      column.paintSame(compares ? (SAYS[answer.how]?.(LETTERS[Number(this.base)]) ?? "") : "");
     }
   }
 }

@@ -74,11 +74,6 @@ export function groupsOf(runs) {
   return new Map(found);
 }
 
-/** @param {ComparedRun[]} runs @returns {number} */
-export function distinctCount(runs) {
-  return new Set(groupsOf(runs).values()).size;
-}
-
 /**
  * The state of a column, or of all of them.
  * @param {ComparedRun[]} runs
