@@ -3,7 +3,7 @@
 - The backend is away or has no room: the cell waits, the whole batch holds for a while that doubles, and one cell is
   then sent to see. After about twenty minutes the batch pauses by itself; nothing is lost.
 - The answer broke off, or its worker died: the cell is sent again, up to twice.
-- The backend does not accept our key: the batch pauses at once.
+- The backend, or Anthropic, does not accept the key: the batch pauses at once.
 - The request itself is refused: the cell is an error. After 25 such in a row the batch pauses, since a prompt that
   every run is refused for would cost 100,000 of them.
 """
@@ -15,7 +15,7 @@ from typing import Literal
 
 AWAY = frozenset({"inference_unavailable", "upstream_overloaded", "rate_limited"})
 BROKEN_OFF = frozenset({"stream_cut", "worker_lost", "timeout", "internal_error"})
-NOT_LET_IN = frozenset({"unauthorized", "provider_key_missing"})
+NOT_LET_IN = frozenset({"unauthorized", "provider_key_missing", "provider_key_refused"})
 MOST_BREAKS = 3
 MOST_HOLDS = 24
 LONGEST_HOLD_S = 60.0

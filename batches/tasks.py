@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import logging
 import uuid
+from collections.abc import Callable
 
 from celery import shared_task
+from django.db import InterfaceError, OperationalError
 
 from batches.services import batches, files, reading, sending, settling
 from core.errors import StorageUnavailable
+
+log = logging.getLogger("playground.batches")
 
 
 @shared_task(acks_late=True, ignore_result=True)
@@ -43,6 +48,16 @@ def look_after_files() -> None:
 @shared_task(ignore_result=True)
 def look_after_batches() -> None:
     for run_id in settling.unsettled():
-        settling.settle(run_id=run_id)
+        _try(settling.settle, run_id=run_id)
     for batch_id in batches.look_after():
-        sending.refill(batch_id=batch_id)
+        _try(sending.refill, batch_id=batch_id)
+
+
+def _try(step: Callable[..., object], **about: uuid.UUID) -> None:
+    """One batch that cannot go on, for whatever reason, holds up no other."""
+    try:
+        step(**about)
+    except (OperationalError, InterfaceError):
+        raise  # the database is away: it is for the others, too
+    except Exception:
+        log.exception("a batch was not looked after", extra={name: str(value) for name, value in about.items()})

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import models, transaction
 from django.utils import timezone
 
@@ -79,6 +80,15 @@ def claim(*, account_id: uuid.UUID, scope: str, key: str | None, request: bytes,
     return IdempotencyKey.objects.filter(account_id=account_id, scope=scope, key=key, object_id=object_id).exists()
 
 
+class MadeAndDeleted(Conflict):
+    """Making it anew would do twice what was asked for once."""
+
+    code = "made_and_deleted"
+    default_message = "What the first call with this Idempotency-Key made was deleted since."
+    default_kept = "Nothing was made now."
+    default_next_step = "Use a new key to make another."
+
+
 class _Lost(Exception):
     """A twin with the same key committed first; what this call made is rolled back."""
 
@@ -94,11 +104,11 @@ def once(
 ) -> Made:
     """What `make` makes (in one transaction, with its id), or what `find` finds of an earlier call with this key.
 
-    Raises IdempotencyKeyReused, InvalidInput, and whatever `make` raises.
+    Raises IdempotencyKeyReused, MadeAndDeleted, InvalidInput, and whatever `make` raises.
     """
     earlier = recall(account_id=account_id, scope=scope, key=key, request=request)
     if earlier is not None:
-        return find(earlier)
+        return _found(find, earlier)
     try:
         with transaction.atomic():
             made, object_id = make()
@@ -109,7 +119,14 @@ def once(
         winner = recall(account_id=account_id, scope=scope, key=key, request=request)
         if winner is None:
             raise Conflict from None
-        return find(winner)
+        return _found(find, winner)
+
+
+def _found(find: Callable[[uuid.UUID], Made], object_id: uuid.UUID) -> Made:
+    try:
+        return find(object_id)
+    except ObjectDoesNotExist:
+        raise MadeAndDeleted from None
 
 
 def forget_old() -> int:

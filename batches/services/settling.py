@@ -16,7 +16,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from batches import grading
-from batches.after_failure import AWAY, BROKEN_OFF, After, after
+from batches.after_failure import AWAY, BROKEN_OFF, NOT_LET_IN, After, after
 from batches.judging import Judgement, judge
 from batches.models import EXCERPT_LENGTH, Batch, BatchItem, BatchRun, BatchState, ItemStatus
 from batches.services import judgements
@@ -157,7 +157,9 @@ def _settle_judgement(tied: BatchRun, column: Column) -> None:
             return
         batch, item = current
         judgements.note_cost(item, run)
-        passing = run.error_code in AWAY | BROKEN_OFF and item.judging_attempt + 1 < judgements.MOST_ATTEMPTS
+        passing = (
+            run.error_code in AWAY | BROKEN_OFF | NOT_LET_IN and item.judging_attempt + 1 < judgements.MOST_ATTEMPTS
+        )
         if run.status == RunStatus.FAILED and passing:
             item.judging_attempt += 1
             item.save()

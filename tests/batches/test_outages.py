@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from batches import tasks
 from batches.after_failure import MOST_FAILURES, MOST_HOLDS, after
-from batches.models import Batch
+from batches.models import Batch, RowChunk
 from batches.services import sending
 from inference_client.models import Run
 from playground.services import SavedVersion
@@ -156,6 +156,44 @@ def test_a_judge_that_is_away_is_asked_again_and_the_answer_is_not_generated_ane
     work.finish(batch)
     cell = read(owner_api, batch, "/results")["results"][0]["cells"][0]
     assert (cell["status"], cell["excerpt"], len(work.generations)) == ("passed", "answer", 3)
+
+
+def test_a_judge_whose_key_is_not_accepted_pauses_the_batch_instead_of_spoiling_every_cell(
+    owner_api: APIClient, save: Save, start: Start, work: Work
+) -> None:
+    save()
+
+    async def refuse(call: Call, wire: Wire) -> None:
+        del call
+        await wire.error(401, "authentication_error", "who are you")
+
+    answered = replying(lambda prompt: "answer")
+    work.goes_through(answered, refuse, replying(lambda prompt: '{"verdict": "yes"}'))
+    batch = start(ROWS[:1], checks=JUDGED)
+    work.finish(batch)
+    shown = read(owner_api, batch)
+    assert (shown["state"], shown["counts"]["error"], shown["counts"]["checking"]) == ("paused", 0, 1)
+    assert owner_api.post(f"/api/v1/batches/{batch['id']}/resume").status_code == 200
+    work.finish(batch)
+    cell = read(owner_api, batch, "/results")["results"][0]["cells"][0]
+    assert (cell["status"], cell["excerpt"], len(work.generations)) == ("passed", "answer", 3)
+
+
+@pytest.mark.parametrize("code", ["unauthorized", "provider_key_missing", "provider_key_refused"])
+def test_no_cell_is_spent_on_a_key_that_is_missing_or_refused(code: str) -> None:
+    what = after(code, breaks=0, holds=0, failures=0)
+    assert (what.item, what.pause) == ("again", "unauthorized")
+
+
+def test_a_batch_that_cannot_go_on_holds_up_no_other(
+    owner_api: APIClient, save: Save, start: Start, work: Work
+) -> None:
+    save()
+    broken, whole = start(ROWS), start(ROWS)
+    RowChunk.objects.filter(rows__batches=broken["id"]).update(data=b"not a chunk")
+    tasks.look_after_batches()
+    assert read(owner_api, whole)["counts"]["running"] > 0
+    assert len(work.send()) > 0
 
 
 def test_messages_that_are_lost_are_made_up_for_by_the_sweep(

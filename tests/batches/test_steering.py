@@ -198,3 +198,16 @@ def test_the_same_call_twice_starts_one_batch(owner_api: APIClient, prompt: Prom
     assert first["id"] == second["id"]
     work.finish(first)
     assert len(work.generations) == len(ROWS)
+
+
+def test_a_call_that_is_repeated_after_its_batch_was_deleted_starts_none(
+    owner_api: APIClient, prompt: Prompt, save: Save, work: Work
+) -> None:
+    save()
+    path, body = f"{API}/prompts/{prompt.pk}/batches", {"rows": ROWS, "versions": [1]}
+    made = owner_api.post(path, body, format="json", HTTP_IDEMPOTENCY_KEY="k").json()
+    work.finish(made)
+    assert owner_api.delete(f"{API}/batches/{made['id']}").status_code == 204
+    again = owner_api.post(path, body, format="json", HTTP_IDEMPOTENCY_KEY="k")
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "made_and_deleted")
+    assert (Batch.objects.count(), len(work.generations)) == (0, len(ROWS))

@@ -37,6 +37,23 @@ def test_the_same_key_finds_what_it_made() -> None:
 
 
 @pytest.mark.django_db
+def test_what_was_deleted_since_is_not_made_again() -> None:
+    def find(known: uuid.UUID) -> tuple[str, uuid.UUID]:
+        raise IdempotencyKey.DoesNotExist(known)
+
+    create("k")
+    with pytest.raises(idempotency.MadeAndDeleted):
+        idempotency.once(
+            account_id=ACCOUNT,
+            scope="thing",
+            key="k",
+            request=b"r" * 32,
+            make=lambda: (create(None), new_id()),
+            find=find,
+        )
+
+
+@pytest.mark.django_db
 def test_without_a_key_every_call_makes() -> None:
     assert create(None)[0] == create(None)[0] == "made"
 

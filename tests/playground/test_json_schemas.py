@@ -120,7 +120,7 @@ def test_schemas_that_are_true_or_false_count_like_others(keyword: str) -> None:
 
 def test_a_list_of_tools_is_looked_into_as_far_as_there_is_room() -> None:
     large = {"type": "object", "properties": {str(number): {} for number in range(json_schema.MAX_SUBSCHEMAS - 2)}}
-    too_large = [{}] * (json_schema.MAX_SUBSCHEMAS + 1)
+    too_large: list[Any] = [{}] * (json_schema.MAX_SUBSCHEMAS + 1)
     assert list(json_schema.weighed([large, too_large, large, large])) == [True, False, True, True]
     assert list(json_schema.weighed([large] * 5)) == [True, True, True, False, False]
     named = [{"name": f"t{index}", "input_schema": large} for index in range(4)]
