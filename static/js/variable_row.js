@@ -136,8 +136,9 @@ export class VariableRow {
 
   /** @returns {string} why the value cannot be sent; "" if it can */
   get problem() {
-    const value = this.read();
-    return this.isUsed && this.owner.card(this.name).type === "json" && value !== undefined ? jsonProblem(value) : "";
+    const card = this.owner.card(this.name);
+    const value = this.read() ?? card.default;
+    return this.isUsed && card.type === "json" && value !== undefined ? jsonProblem(value) : "";
   }
 
   /** @param {boolean} isUsed whether a text names it */
