@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { heldWords, progressFacts, retryWords, verdictWords, versionWords } from "../../static/js/batches/batch_words.js";
+import { sentEdit } from "../../static/js/batches/case_keeper.js";
 import { applyEdit, CaseSheet, sameCases, shownValue } from "../../static/js/batches/case_sheet.js";
 import { checkWords, KINDS, loadedCheck, needsExpected, newCheck, problemOf, sentCheck } from "../../static/js/batches/check_kinds.js";
 import { AS_EXPECTED, LEFT_OUT, mappingNotes, proposedMapping, remapped, sentMapping } from "../../static/js/batches/column_mapping.js";
@@ -10,6 +11,7 @@ import { fileHead } from "../../static/js/batches/file_head.js";
 import { placeAfter, placeBeside } from "../../static/js/batches/grid_walk.js";
 import { PagedRows } from "../../static/js/batches/paged_rows.js";
 import { cellsOf, copiedBlock, pastedBlock } from "../../static/js/batches/pasted_block.js";
+import { nextWait } from "../../static/js/batches/poll.js";
 
 test("a block of a spreadsheet keeps line breaks, quotes and empty cells inside its cells", () => {
   assert.deepEqual(pastedBlock('a\tb\r\n"two\nlines"\t"say ""hi"""\r\n\t\r\n', 9), [["a", "b"], ["two\nlines", 'say "hi"'], ["", ""]]);
@@ -286,4 +288,20 @@ test("a check that a model still has to answer is told apart from one that was s
 test("a version goes by what was asked for and by its number", () => {
   assert.equal(versionWords({ label: "v3", pointer: "production", number: 3 }), "production: v3");
   assert.equal(versionWords({ label: "v3", pointer: "3", number: 3 }), "v3");
+});
+
+test("asking goes slower while nothing changes, slower still while nobody answers, and fast again after", () => {
+  const waits = (/** @type {"same" | "cut"} */ came) => Array.from({ length: 20 }).reduce((/** @type {number[]} */ all) => [...all, nextWait(all[all.length - 1], came)], [700]);
+  const same = waits("same");
+  assert.ok(same.every((wait, index) => index === 0 || wait >= same[index - 1]));
+  assert.equal(same[same.length - 1], 6000);
+  assert.equal(waits("cut")[20], 30_000);
+  assert.ok(nextWait(6000, "changed") <= 1400);
+});
+
+test("a value that was taken back is named to the server, for what is not named stays there", () => {
+  /** @type {import("../../static/js/batches/case_sheet.js").Edit} */
+  const edit = { op: "set", index: 2, values: { a: "", b: 0 }, expected: null };
+  assert.deepEqual(sentEdit(edit, ["a", "b", "c"]), { op: "set", index: 2, values: { a: "", b: 0, c: null }, expected: null });
+  assert.deepEqual(sentEdit({ op: "remove", index: 0, count: 1 }, ["a"]), { op: "remove", index: 0, count: 1 });
 });
