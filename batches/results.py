@@ -23,6 +23,7 @@ SHOWN_VALUE = 500
 SHOWN_ANSWER = 300
 #: A search looks through the rows for so long, and says how far it came.
 SEARCH_WITHIN_S = 3.0
+SEARCHED_AT_ONCE = 2000
 
 _BAD = (ItemStatus.FAILED, ItemStatus.ERROR)
 
@@ -117,17 +118,17 @@ def _differing(items: Any, only: str) -> Any:
 
 
 def _searched(batch: Batch, search: str, numbers: list[int] | None) -> tuple[list[int], int]:
-    """Rows whose values, expected text or answers hold `search`, whatever their case."""
-    answers = BatchItem.objects.filter(batch=batch, excerpt__icontains=search).values_list("row", flat=True)
-    found, among = set(answers), None if numbers is None else set(numbers)
-    needle, searched = search.casefold(), 0
+    """Rows whose values, expected text or answers hold `search`, whatever their case, as far as there is time."""
+    found, among = set[int](), None if numbers is None else set(numbers)
     give_up_at = time.monotonic() + SEARCH_WITHIN_S
-    for number, row in row_sets.all_rows(batch.rows_id):
-        if number % 500 == 0 and time.monotonic() > give_up_at:
-            break
-        searched = number + 1
-        if needle in search_text(row):
-            found.add(number)
+    needle, searched = search.casefold(), 0
+    while searched < batch.rows.count and time.monotonic() < give_up_at:
+        stretch = range(searched, searched + SEARCHED_AT_ONCE)
+        cells = BatchItem.objects.filter(batch=batch, row__gte=stretch.start, row__lt=stretch.stop)
+        found.update(cells.filter(excerpt__icontains=search).values_list("row", flat=True))
+        rows = row_sets.read_window(batch.rows_id, offset=stretch.start, limit=SEARCHED_AT_ONCE)
+        found.update(number for number, row in rows if needle in search_text(row))
+        searched = min(stretch.stop, batch.rows.count)
     return sorted(found if among is None else found & among), searched
 
 

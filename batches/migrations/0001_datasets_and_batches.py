@@ -88,7 +88,7 @@ class Migration(migrations.Migration):
                 ('attempt', models.PositiveSmallIntegerField()),
                 ('judged', models.PositiveSmallIntegerField(null=True)),
                 ('judging_attempt', models.PositiveSmallIntegerField(default=0)),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='batches.batchitem')),
+                ('item', models.ForeignKey(on_delete=django.db.models.deletion.DO_NOTHING, related_name='runs', to='batches.batchitem')),
             ],
         ),
         migrations.CreateModel(
