@@ -13,11 +13,13 @@ _READ = {*_COPIED, "system", "messages", "tools", "output_config", "output_forma
 _SENDING = {"stream", "api_version"}
 #: The fields of each kind of block that a version keeps.
 _BLOCKS = {
-    "text": ("type", "text", "cache_control"),
-    "tool_use": ("type", "id", "name", "input"),
-    "tool_result": ("type", "tool_use_id", "content", "is_error"),
-    "image": ("type", "source", "title"),
-    "document": ("type", "source", "title"),
+    "text": ("type", "text", "cache_control", "citations"),
+    "tool_use": ("type", "id", "name", "input", "cache_control"),
+    "tool_result": ("type", "tool_use_id", "content", "is_error", "cache_control"),
+    "image": ("type", "source", "title", "cache_control"),
+    "document": ("type", "source", "title", "context", "citations", "cache_control"),
+    "thinking": ("type", "thinking", "signature"),
+    "redacted_thinking": ("type", "data"),
 }
 
 
@@ -55,24 +57,13 @@ def _content(found: Imported, content: Json) -> Json:
     for block in content:
         fields = _BLOCKS.get(str(block.get("type"))) if isinstance(block, dict) else None
         if fields is None:
-            found.warn("Blocks of a kind that a version does not keep (thinking, searches) were left out.")
+            found.warn("Blocks of a kind that a version does not keep (searches, say) were left out.")
             continue
         kept = {name: block[name] for name in fields if block.get(name) is not None}
-        if kept["type"] == "tool_result" and isinstance(kept.get("content"), list):
-            kept["content"] = _result_text(found, kept["content"])
         if len(kept) < sum(value is not None for value in block.values()):
-            found.warn("Fields of a block that a version does not keep (citations, say) were left out.")
+            found.warn("Fields of a block that a version does not keep (what a newer API adds) were left out.")
         blocks.append(kept)
     return blocks
-
-
-def _result_text(found: Imported, parts: list[Json]) -> str:
-    texts = [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
-    if len(texts) != len(parts):
-        found.warn("Parts of a tool's answer that are no text were left out.")
-    if len(texts) > 1:
-        found.warn("The parts of a tool's answer are one text here.")
-    return "".join(texts)
 
 
 def _schema(found: Imported, value: Json) -> None:

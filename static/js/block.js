@@ -3,11 +3,14 @@
  * only what comes into view is made: an editor takes milliseconds, and there may be 2,000.
  */
 import { BlockParts } from "./editor/block_parts.js";
-import { addable, endsInBlank, outline, prefillOf, titleOf } from "./editor/content_blocks.js";
+import { openBlockMenu } from "./editor/block_menu.js";
+import { addable, endsInBlank, outline, prefillOf } from "./editor/content_blocks.js";
 import { el, fromTemplate, one } from "./dom.js";
+import { isUnsent } from "./large/references.js";
 import { TextSlot } from "./large/text_slot.js";
 import { may } from "./sharing/permissions.js";
 import { promptTexts } from "./spec.js";
+import { toast } from "./toast.js";
 import { markUnset, variablePills } from "./variable_pills.js";
 import { renamedContent, renameInTexts } from "./variable_rename.js";
 
@@ -104,20 +107,19 @@ export class Block {
     on("[data-block-down]", () => this.parent.onMove(this, 1));
     on("[data-block-attach]", () => this.editor.pick());
     on("[data-block-remove]", () => this.parent.onRemove(this));
-    const add = one("[data-block-add]", this.element, HTMLSelectElement);
-    add.addEventListener("change", () => {
-      this.#add(add.value);
-      add.value = "";
-    });
+    on("[data-block-add]", () => openBlockMenu(one("[data-block-add]", this.element, HTMLElement), addable(this.role), (type) => this.#add(type)));
     one(".block-tools", this.element, HTMLElement).hidden = !may("change");
     one("[data-block-grip]", this.element, HTMLElement).hidden = !may("change");
   }
 
   /** A content block more; a message that is one text becomes a list that begins with it. @param {string} type */
   #add(type) {
-    if (!type) return;
     if (!this.parts) {
       const text = this.slot?.read() ?? "";
+      if (isUnsent(text)) {
+        toast("The large text of this message was changed and is not sent yet. Save first, then add a block.", { tone: "warn" });
+        return;
+      }
       this.slot?.destroy();
       this.slot = null;
       one("[data-block-text]", this.element).replaceChildren();
@@ -147,8 +149,6 @@ export class Block {
     button.textContent = NAMES[this.role];
     button.disabled = this.role === "system" || !may("change");
     if (!button.disabled) button.title = `Switch to ${other.toLowerCase()}`;
-    const choices = addable(this.role).map((type) => el("option", { value: type }, titleOf({ type })));
-    one("[data-block-add]", this.element).replaceChildren(el("option", { value: "" }, "Add a block…"), ...choices);
     this.#paintPlace();
     this.#paintNote();
   }

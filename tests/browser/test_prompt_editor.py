@@ -94,6 +94,19 @@ def test_everything_that_a_version_freezes_comes_back_as_it_was(
     assert after["messages"][2]["content"][0]["content"] == "Found  it \n!"
     assert after["messages"][:2] == MESSAGES[:2]
 
+    last = page.get_by_role("article", name="Assistant, message 4 of 4")
+    last.get_by_role("button", name="Add a content block").press("Enter")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(last.get_by_label("Name of the tool")).to_be_focused()
+    page.keyboard.insert_text("look_up")
+    bench.save()
+    expect(bench.version).to_have_text("v4")
+    text, call = read_spec(api, bench.prompt_id, 4)["messages"][3]["content"]
+    assert text == {"type": "text", "text": "{"}
+    assert (call["type"], call["name"], call["input"]) == ("tool_use", "look_up", {})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+
 
 def test_messages_are_reordered_deleted_and_put_back_by_keyboard(
     page: Page, make_prompt: Callable[..., str], api: httpx2.Client
@@ -127,3 +140,24 @@ def test_messages_are_reordered_deleted_and_put_back_by_keyboard(
     expect(bench.version).to_have_text("v2")
     contents = [message["content"] for message in read_spec(api, bench.prompt_id, 2)["messages"]]
     assert contents == ["text 0", "text 2", "text 1", "text 3", "text 4", "{"]
+
+
+def test_two_thousand_messages_are_made_as_they_come_into_view(
+    page: Page, make_prompt: Callable[..., str], api: httpx2.Client
+) -> None:
+    messages = [
+        {"role": "user" if number % 2 == 0 else "assistant", "content": f"Message {number} greets {{{{name}}}}. " * 3}
+        for number in range(1_999)
+    ]
+    bench = Workbench(page).open(make_prompt("", messages=messages))
+    expect(page.get_by_role("article")).to_have_count(2_000)
+    assert page.locator(".cm-editor").count() < 100
+    bench.write(bench.text(0), "First!")
+    page.get_by_role("button", name="Add message").press("Enter")
+    page.keyboard.insert_text("Last!")
+    expect(page.get_by_role("article", name="message 2000 of 2000")).to_contain_text("Last!")
+    assert page.locator(".cm-editor").count() < 200
+    bench.save()
+    expect(bench.version).to_have_text("v2")
+    saved = [message["content"] for message in read_spec(api, bench.prompt_id, 2)["messages"]]
+    assert saved == [f"{messages[0]['content']}First!", *(message["content"] for message in messages[1:]), "Last!"]

@@ -20,6 +20,7 @@ export function titleOf(block) {
 
 /** What can be added to a message, by its role. @param {string} role @returns {string[]} types */
 export function addable(role) {
+  if (role === "system") return ["text"];
   return role === "assistant" ? ["text", "tool_use", "thinking"] : ["text", "tool_result", "image", "document"];
 }
 
