@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.models import User
 from core.errors import NotFound
 from inference_client import catalogue
 from playground import access, freezing, proofs, snippets, targets, wire
@@ -71,6 +72,7 @@ class Snippet(APIView):
         """The version as a call from your own code. Variables without a value stay as `{{name}}`."""
         version = _version(request, prompt_id, pointer, language)
         call = _Call(
+            person(request),
             version,
             query_json(request, "variables"),
             stream=request.query_params.get("stream", "true") != "false",
@@ -92,7 +94,7 @@ class Snippet(APIView):
         """
         version = _version(request, prompt_id, pointer, language)
         given = checked(SnippetInput, request)
-        call = _Call(version, given["variables"], stream=given["stream"], fill=given["fill"])
+        call = _Call(person(request), version, given["variables"], stream=given["stream"], fill=given["fill"])
         proof = proofs.prove(person(request), version, call.sent(language))
         answer = {
             "text": call.text(language),
@@ -116,8 +118,9 @@ def _version(request: Request, prompt_id: uuid.UUID, pointer: str, language: str
 class _Call:
     """A version with values, as a call in any language. Raises InvalidInput for what cannot be a value."""
 
-    def __init__(self, version: Version, variables: object, *, stream: bool, fill: bool) -> None:
+    def __init__(self, caller: User, version: Version, variables: object, *, stream: bool, fill: bool) -> None:
         spec = freezing.thaw(version)
+        self._caller = caller
         self._version = version
         self._stream = stream
         self._values = wire.variable_values(variables)
@@ -134,7 +137,8 @@ class _Call:
                 stream=self._stream,
             )
         render = snippets.LANGUAGES[language]
-        return render(self._body, base_url=settings.INFERENCE_PUBLIC_URL, api_version=self._api_version)
+        address = catalogue.address_of(self._caller, str(self._body["model"]))
+        return render(self._body, base_url=address, api_version=self._api_version)
 
     def sent(self, language: str) -> dict[str, Any]:
         """The request as the model server gets it: a run is always streamed, a batch never."""

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from playground.snippets.shell import WITH_KEY_HEADER
+
 
 def render(body: Mapping[str, Any], *, base_url: str, api_version: str) -> str:
     """A script. The body is a literal here-string: nothing in it is expanded, and no line of the JSON begins with `'@`.
@@ -26,7 +28,7 @@ def _waiting(base_url: str, api_version: str) -> list[str]:
     return [
         "$answer = Invoke-RestMethod -Method Post `",
         f"  -Uri {_quoted(base_url + '/v1/messages')} `",
-        f"  -Headers @{{ 'x-api-key' = $env:ANTHROPIC_API_KEY; 'anthropic-version' = {_quoted(api_version)} }} `",
+        f"  -Headers @{{ {_key(api_version, ' = ')}; 'anthropic-version' = {_quoted(api_version)} }} `",
         "  -ContentType 'application/json; charset=utf-8' `",
         "  -Body ([System.Text.Encoding]::UTF8.GetBytes($body))",
         "$answer.content | Where-Object { $_.type -eq 'text' } | ForEach-Object { $_.text }",
@@ -38,7 +40,7 @@ def _streaming(base_url: str, api_version: str) -> list[str]:
         "Add-Type -AssemblyName System.Net.Http",
         "$client = [System.Net.Http.HttpClient]::new()",
         f"$request = [System.Net.Http.HttpRequestMessage]::new('POST', {_quoted(base_url + '/v1/messages')})",
-        "$request.Headers.Add('x-api-key', $env:ANTHROPIC_API_KEY)",
+        f"$request.Headers.Add({_key(api_version, ', ')})",
         f"$request.Headers.Add('anthropic-version', {_quoted(api_version)})",
         "$utf8 = [System.Text.Encoding]::UTF8",
         "$request.Content = [System.Net.Http.StringContent]::new($body, $utf8, 'application/json')",
@@ -46,6 +48,13 @@ def _streaming(base_url: str, api_version: str) -> list[str]:
         "$reader = [System.IO.StreamReader]::new($response.Content.ReadAsStreamAsync().GetAwaiter().GetResult())",
         "while ($null -ne ($line = $reader.ReadLine())) { $line }",
     ]
+
+
+def _key(api_version: str, between: str) -> str:
+    """The name and the value of the header that carries the key."""
+    if api_version == WITH_KEY_HEADER:
+        return f"'x-api-key'{between}$env:ANTHROPIC_API_KEY"
+    return f"'Authorization'{between}\"Bearer $env:ANTHROPIC_API_KEY\""
 
 
 def _quoted(value: str) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 _HEREDOC = "REQUEST"
+#: The version of the Messages API that takes keys as `x-api-key`.
+WITH_KEY_HEADER = "2023-06-01"
 
 
 def render(body: Mapping[str, Any], *, base_url: str, api_version: str) -> str:
@@ -18,7 +20,7 @@ def render(body: Mapping[str, Any], *, base_url: str, api_version: str) -> str:
     return "\n".join(
         [
             f"curl --silent --show-error --no-buffer {shlex.quote(base_url + '/v1/messages')} \\",
-            '  --header "x-api-key: $ANTHROPIC_API_KEY" \\',
+            f'  --header "{_key(api_version)}" \\',
             f"  --header {shlex.quote('anthropic-version: ' + api_version)} \\",
             "  --header 'content-type: application/json' \\",
             f"  --data-binary @- <<'{_HEREDOC}'",
@@ -26,4 +28,13 @@ def render(body: Mapping[str, Any], *, base_url: str, api_version: str) -> str:
             _HEREDOC,
             "",
         ]
+    )
+
+
+def _key(api_version: str) -> str:
+    """Later versions of the Messages API take keys as bearer tokens only."""
+    return (
+        "x-api-key: $ANTHROPIC_API_KEY"
+        if api_version == WITH_KEY_HEADER
+        else "Authorization: Bearer $ANTHROPIC_API_KEY"
     )

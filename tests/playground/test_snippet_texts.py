@@ -76,6 +76,21 @@ def test_a_base_url_cannot_break_out_of_the_command() -> None:
     assert "http://h/'; touch /tmp/owned; '/v1/messages" in listed.splitlines()
 
 
+@pytest.mark.parametrize("streams", [True, False])
+@pytest.mark.parametrize("language", ["curl", "powershell"])
+def test_the_key_travels_as_the_version_of_the_api_takes_it(language: str, streams: bool) -> None:
+    wanted = {**body("x"), "stream": streams}
+    with_header, with_bearer = (
+        snippets.LANGUAGES[language](wanted, base_url=BASE, api_version=version)
+        for version in ("2023-06-01", "2026-10-21")
+    )
+    assert "x-api-key" in with_header
+    assert "Bearer" not in with_header
+    assert "x-api-key" not in with_bearer
+    assert "Authorization" in with_bearer
+    assert "Bearer $" in with_bearer
+
+
 def here_string(script: str) -> str:
     """What PowerShell reads between `@'` at the end of a line and the first line that begins with `'@`."""
     _, _, rest = script.partition("@'\n")
