@@ -25,7 +25,7 @@ LANGFUSE = {"name": "critic", "prompt": "Rate {{movie}}.", "config": {"model": "
 
 @pytest.fixture(autouse=True)
 def models(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "list_models", lambda: [catalogue.Model(id="on-offer")])
+    monkeypatch.setattr(catalogue, "list_models", lambda person: [catalogue.Model(id="on-offer")])
 
 
 def test_a_preview_makes_nothing(owner_api: APIClient) -> None:
@@ -82,7 +82,7 @@ def test_one_key_makes_one_prompt(owner_api: APIClient) -> None:
 
 
 def test_without_a_backend_the_model_is_left_to_choose(owner_api: APIClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    def away() -> None:
+    def away(person: User) -> None:
         raise InferenceUnavailable
 
     monkeypatch.setattr(catalogue, "list_models", away)
