@@ -171,6 +171,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='batchitem',
+            index=models.Index(fields=['batch', 'ended_at'], name='item_by_end'),
+        ),
+        migrations.AddIndex(
+            model_name='batchitem',
             index=models.Index(condition=models.Q(('status__in', ('waiting', 'running', 'checking'))), fields=['batch', 'row', 'position'], name='item_open'),
         ),
         migrations.AddConstraint(

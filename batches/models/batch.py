@@ -163,6 +163,7 @@ class BatchItem(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["batch", "status", "row"], name="item_by_status"),
+            models.Index(fields=["batch", "ended_at"], name="item_by_end"),
             models.Index(fields=["batch", "row", "position"], condition=Q(status__in=OPEN_ITEM), name="item_open"),
         ]
         constraints = [
