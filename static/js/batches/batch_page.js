@@ -28,6 +28,7 @@ export class BatchPage {
     this.cut = false;
     this.poll = new Poll(() => this.#ask(), (error) => this.#cut(error));
     for (const action of ["pause", "resume", "retry"]) one(`[data-batch-${action}]`).addEventListener("click", () => void this.#do(action));
+    one("[data-batch-failed]").addEventListener("click", () => void this.#do("failed"));
     one("[data-batch-cancel]").addEventListener("click", () => openDialog(one("#cancel-batch", document, HTMLDialogElement)));
     this.#bindDialog("cancel-batch", () => this.#send("cancel"));
     this.#bindDialog("delete-batch", () => this.#delete());
@@ -102,10 +103,12 @@ export class BatchPage {
       resume: can.control && state === "paused",
       retry: retry !== "" && state === "finished",
       cancel: can.cancel && (state === "running" || state === "paused"),
+      failed: can.control && state === "finished" && counts.failed > 0,
       delete: can.delete && state !== "running" && state !== "paused",
     };
     for (const [action, isShown] of Object.entries(shown)) one(`[data-batch-${action}]`, document, HTMLElement).hidden = !isShown;
     one("[data-retry-words]").textContent = retry;
+    one("[data-failed-words]").textContent = `Run ${counts.failed.toLocaleString()} failed again`;
     const link = one("[data-batch-dataset]", document, HTMLAnchorElement);
     link.hidden = dataset === null;
     if (dataset) link.href = `/prompts/${this.promptId}/tests/${dataset.id}/`;
@@ -142,7 +145,9 @@ export class BatchPage {
 
   /** @param {string} action */
   async #send(action) {
-    this.#show(await call(`${this.path}/${action}`, { method: "POST", ...(action === "retry" ? { body: {} } : {}) }));
+    const bodies = /** @type {Record<string, {}>} */ ({ retry: {}, failed: { statuses: ["failed"] } });
+    const path = `${this.path}/${action === "failed" ? "retry" : action}`;
+    this.#show(await call(path, { method: "POST", body: bodies[action] }));
     if (action === "pause") toast("Paused. Runs on their way are finished; no other is sent.");
     this.poll.soon();
   }
