@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -23,6 +24,7 @@ from tests.inference_backend.running import ServiceProcess
 from tests.inference_client.conftest import hello
 from tests.inference_client.second_provider import ANSWER, KEY, MODEL, OPERATORS_KEY, second_provider
 from tests.inference_client.upstream import Call, Script, Upstream, Wire
+from tests.waiting import quickest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -285,6 +287,31 @@ def test_a_provider_that_never_answered_offers_the_models_that_are_known(
     found = catalogue.offer_to(owner).find(MODEL)
     assert found is not None
     assert (found.available, found.price) == (False, {"input_per_mtok": 2.0, "output_per_mtok": 10.0})
+
+
+async def hang(call: Call, wire: Wire) -> None:
+    await wire.until_left()
+
+
+def test_two_providers_that_hang_hold_a_page_up_no_longer_than_one(
+    owner: User, faulty: Upstream, upstream: Upstream
+) -> None:
+    upstream.does(ours("tiny"))
+    keep(owner)
+    catalogue.offer_to(owner)
+    upstream.does(hang)
+    faulty.does(hang)
+
+    def ask() -> float:
+        forget_what_is_fresh()
+        asked_at = time.monotonic()
+        offer = catalogue.offer_to(owner)
+        took_s = time.monotonic() - asked_at
+        assert [state.available for state in offer.providers] == [False, False]
+        assert {model.id for model in offer.models} == {"tiny", MODEL}
+        return took_s
+
+    assert quickest(ask, under_s=3) < 3
 
 
 async def refuse(call: Call, wire: Wire) -> None:
