@@ -11,7 +11,7 @@ from django.db.models import Case, CharField, F, Func, IntegerField, TextField, 
 from django.db.models.functions import MD5, Cast
 
 from accounts.models import User
-from inference_client.models import RunKind
+from inference_client.models import Run, RunKind
 from playground.models import Prompt, VersionRun
 
 #: How many of the newest runs are looked at, and how many different sets of values are listed of them.
@@ -77,14 +77,15 @@ def _octets() -> Func:
 
 
 def _marked_runs(person: User, prompt: Prompt) -> list[tuple[uuid.UUID, str]]:
-    """The newest runs that had values, each with what equal values have in common."""
+    """The newest runs, as far as they had values, each with what equal values have in common."""
     alike = Case(
         When(size__lte=COMPARED_BYTES, then=MD5("variables")),
         default=Cast("run_id", CharField()),
         output_field=CharField(),
     )
-    runs = VersionRun.objects.visible_to(person).filter(version__prompt=prompt).exclude(variables="{}")
-    # Rows of a table are no values that somebody typed, and a hundred thousand of them would hide those that are.
-    runs = runs.exclude(run__kind=RunKind.BATCH)
+    # By the index on who ran what, before anything large is looked at. Rows of a batch are no values that somebody
+    # typed, and a hundred thousand of them would hide those that are.
+    newest = Run.objects.visible_to(person).filter(group_id=prompt.pk).exclude(kind=RunKind.BATCH).order_by("-pk")
+    runs = VersionRun.objects.filter(pk__in=newest.values("pk")[:SCANNED_RUNS]).exclude(variables="{}")
     marked = runs.annotate(size=_octets(), mark=alike).order_by("-run_id")
-    return list(marked.values_list("run_id", "mark")[:SCANNED_RUNS])
+    return list(marked.values_list("run_id", "mark"))
