@@ -17,6 +17,8 @@ from core.errors import InvalidInput, Unprocessable
 from playground.template import normal_name
 
 MOST_EDITS = 2000
+#: Each goes through all rows, under the lock of the dataset.
+MOST_RENAMES = 20
 
 
 class DatasetTooLarge(Unprocessable):
@@ -44,7 +46,9 @@ def read_names(raw: object, *, field: str) -> list[str]:
 
 
 def refuse_too_large(rows: Sequence[Row]) -> None:
-    """Raise DatasetTooLarge for more than can be written by hand."""
+    """Raise DatasetTooLarge for more than can be written by hand, InvalidInput for too many variables."""
+    if len({name for row in rows for name in row.values}) > MOST_COLUMNS:
+        raise InvalidInput(f"Test cases may have {MOST_COLUMNS} variables.", code="too_many_columns", field="rows")
     if len(rows) > EDITABLE_ROWS or sum(len(encode(row)) for row in rows) > EDITABLE_BYTES:
         raise DatasetTooLarge
 
@@ -53,6 +57,8 @@ def apply(rows: Sequence[Row], edits: object) -> list[Row]:
     """The rows after the edits, one after the other. Raises InvalidInput naming the edit, DatasetTooLarge."""
     if not isinstance(edits, list) or len(edits) > MOST_EDITS:
         raise InvalidInput(f"Edits are a list of at most {MOST_EDITS:,}.", field="edits")
+    if sum(isinstance(edit, dict) and edit.get("op") == "rename" for edit in edits) > MOST_RENAMES:
+        raise InvalidInput(f"At most {MOST_RENAMES} columns are renamed at once.", field="edits")
     changed = list(rows)
     for number, edit in enumerate(edits):
         field = f"edits.{number}"

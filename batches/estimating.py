@@ -20,6 +20,7 @@ from batches.services.batches import AskedVersion, Plan
 from batches.services.columns import unset_names
 from batches.services.datasets import ready_rows
 from core.errors import DomainError
+from core.ids import first_id_at
 from inference_client import prices
 from inference_client.models import Run, RunStatus
 from playground import freezing, overrides, wire
@@ -31,6 +32,8 @@ CHARACTERS_A_TOKEN = 4
 #: Of runs of the same model; older ones tell of another machine.
 RECENT = dt.timedelta(days=2)
 LEAST_RUNS = 3
+#: Runs that are looked at, of all models: where a model was not run lately, no more are walked through.
+LOOKED_AT = 2000
 
 
 def estimate(*, account: User, plan: Plan) -> dict[str, Any]:
@@ -127,11 +130,9 @@ def _seconds(versions: Sequence[AskedVersion], count: int, at_once: int) -> int 
 
 def _recent_mean_s(model: str) -> float | None:
     took = ExpressionWrapper(Extract(F("finished_at") - F("started_at"), "epoch"), output_field=FloatField())
-    recent = Run.objects.filter(
-        model=model, status=RunStatus.SUCCEEDED, finished_at__gt=timezone.now() - RECENT, started_at__isnull=False
-    )
-    newest = recent.order_by("-pk").values("pk")[:200]
-    found = Run.objects.filter(pk__in=newest).aggregate(mean=Avg(took), count=Count("pk"))
+    newest = Run.objects.filter(pk__gte=first_id_at(timezone.now() - RECENT)).order_by("-pk").values("pk")[:LOOKED_AT]
+    alike = Run.objects.filter(pk__in=newest, model=model, status=RunStatus.SUCCEEDED, started_at__isnull=False)
+    found = alike.aggregate(mean=Avg(took), count=Count("pk"))
     return found["mean"] if found["count"] >= LEAST_RUNS else None
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from accounts.models import User
-from inference_client.models import Run
+from inference_client.models import Run, RunKind
 from inference_client.services import canonical_sha256
-from playground.models import Version, VersionRun
+from playground.models import Version
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,10 +31,14 @@ class Proof:
 
 
 def prove(person: User, version: Version, body: Mapping[str, Any]) -> Proof:
-    """Hold `body` against the last run of `version` by `person`. Raises InvalidInput if it has no canonical form."""
+    """Hold `body` against the last run of `version` by `person`, who may see it.
+
+    Raises InvalidInput if it has no canonical form.
+    """
     sha256 = canonical_sha256(body)
-    last = VersionRun.objects.visible_to(person).filter(version=version).select_related("run").order_by("-pk").first()
-    run = last.run if last else None
+    # Not those of batches: some of them ask a judge about an answer, which is no request of the version.
+    mine = Run.objects.visible_to(person).filter(subject_id=version.pk).exclude(kind=RunKind.BATCH)
+    run = mine.order_by("-pk").first()
     if run is None or bytes(run.request_sha256) == sha256:
         return Proof(sha256=sha256.hex(), run=run, differences=())
     return Proof(sha256=sha256.hex(), run=run, differences=differing_fields(body, json.loads(run.request)))

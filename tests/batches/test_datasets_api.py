@@ -118,6 +118,27 @@ def test_more_than_can_be_written_by_hand_is_refused_and_what_was_there_is_kept(
     assert [each["values"] for each in rows_of(owner_api, cases)] == [each["values"] for each in ROWS]
 
 
+def test_a_row_of_a_hundred_thousand_variables_is_refused_at_once(
+    owner_api: APIClient, prompt: Prompt, save: Any
+) -> None:
+    save()
+    wide = [{"values": {f"a{number}": "" for number in range(100_000)}}]
+    path = f"{API}/prompts/{prompt.pk}"
+    refused = owner_api.post(f"{path}/datasets", {"name": "Wide", "rows": wide}, format="json")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "too_many_columns")
+    for call in ("batches", "batches/estimate"):
+        assert owner_api.post(f"{path}/{call}", {"rows": wide, "versions": [1]}, format="json").status_code == 400
+
+
+def test_columns_are_renamed_a_few_at_a_time(owner_api: APIClient, cases: dict[str, Any]) -> None:
+    back_and_forth = [{"op": "rename", "from": "name", "to": "x"}, {"op": "rename", "from": "x", "to": "name"}] * 11
+    path = f"{API}/datasets/{cases['id']}/rows"
+    refused = owner_api.patch(path, {"revision": 1, "edits": back_and_forth}, format="json")
+    assert (refused.status_code, refused.json()["error"]["field"]) == (400, "edits")
+    done = owner_api.patch(path, {"revision": 1, "edits": back_and_forth[:20]}, format="json")
+    assert done.status_code == 200
+
+
 def test_a_batch_keeps_the_rows_that_it_was_started_with(
     owner_api: APIClient, prompt: Prompt, cases: dict[str, Any], save: Any
 ) -> None:

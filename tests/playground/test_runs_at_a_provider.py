@@ -137,3 +137,18 @@ def test_runs_made_before_they_knew_their_prompt_are_given_it(owner: User, promp
         cursor.execute(migration.FILL)
     run.refresh_from_db()
     assert (run.group_id, run.subject_id, run.kind) == (prompt.pk, version.pk, "single")
+
+
+@pytest.mark.parametrize(
+    ("model", "is_ours"), [("tiny", True), ("claude-opus-9", False), ("a-model-nobody-lists", True)]
+)
+def test_a_snippet_is_sent_where_its_model_is(
+    owner_api: APIClient, shared: Prompt, settings: Settings, model: str, is_ours: bool
+) -> None:
+    """Also for who keeps no key here: a snippet brings its own."""
+    versions = f"/api/v1/prompts/{shared.pk}/versions"
+    spec = {"model": model, "max_tokens": 1, "messages": [{"role": "user", "content": "Hello"}]}
+    assert post(owner_api, versions, spec=spec).status_code == 201
+    text = owner_api.get(f"{versions}/1/snippets/curl").content.decode()
+    wanted = settings.INFERENCE_PUBLIC_URL if is_ours else settings.ANTHROPIC_BASE_URL
+    assert f"{wanted}/v1/messages" in text
