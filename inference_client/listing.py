@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import httpx2
+from django.views.decorators.debug import sensitive_variables
 
 from inference_client.models import Provider
 from inference_client.providers import Target
@@ -40,10 +41,11 @@ def ask(target: Target) -> Listing:
         return Listing(rows=[], problem=_BY_STATUS.get(error.response.status_code, "broken"))
     except httpx2.TransportError:
         return Listing(rows=[], problem="silent")
-    except (httpx2.HTTPError, ValueError, TypeError, AttributeError, KeyError):
+    except (httpx2.HTTPError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return Listing(rows=[], problem="broken")
 
 
+@sensitive_variables()
 def _read(target: Target) -> Listing:
     headers = {"anthropic-version": API_VERSION}
     if target.api_key:

@@ -94,6 +94,14 @@ def test_a_list_that_is_none_is_said_to_be_unavailable(owner_api: APIClient, ups
     assert owner_api.get(LIST).status_code == 503
 
 
+def test_a_list_too_deep_to_read_is_said_to_be_unavailable(owner_api: APIClient, upstream: Upstream) -> None:
+    async def script(call: Call, wire: Wire) -> None:
+        await wire.send(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n" + b"[" * 200_000)
+
+    upstream.does(script)
+    assert owner_api.get(LIST).status_code == 503
+
+
 def test_a_model_that_is_not_on_offer_is_refused_with_what_is(owner: User, upstream: Upstream) -> None:
     upstream.does(lists({"id": "tiny"}))
     catalogue.refuse_unknown(owner, "tiny")
