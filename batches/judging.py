@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,8 @@ from rapidfuzz import fuzz
 from batches import checks, nearness
 from batches.checks import Check, Verdict
 from inference_client.checker import check_answer
+
+log = logging.getLogger("playground.batches")
 
 #: Longer texts are not compared letter by letter: that takes time with the product of their lengths.
 MOST_COMPARED = 20_000
@@ -47,7 +50,12 @@ def judge(check: Check, answer: Answer) -> Judgement | None:
         return Judgement(verdict="skip", reason="This row has no expected text.")
     if check["kind"] == "model":
         return None
-    found = _JUDGES[check["kind"]](check, answer)
+    try:
+        found = _JUDGES[check["kind"]](check, answer)
+    except (ValueError, RecursionError, MemoryError):
+        # Texts of models hold everything. A cell that cannot be judged would keep its batch from ending.
+        log.exception("a check broke", extra={"kind": check["kind"]})
+        return _error("This check could not be done.")
     return Judgement(verdict=found.verdict, reason=found.reason[:MOST_REASON])
 
 

@@ -45,6 +45,7 @@ def judged(check: dict[str, Any], text: str, **answer: Any) -> Judgement:
         ({"kind": "similarity", "threshold": 0.5, "text": "the cat sat"}, "the cat sits", "pass"),
         ({"kind": "similarity", "threshold": 0.9, "text": "the cat sat"}, "a dog ran", "fail"),
         ({"kind": "similarity", "threshold": 0.9, "text": "x" * 10}, "x" * 30_000, "error"),
+        ({"kind": "regex", "pattern": "half"}, "half a pair \ud83d", "error"),
     ],
 )
 def test_a_check_says_pass_or_fail(check: dict[str, Any], text: str, verdict: str) -> None:

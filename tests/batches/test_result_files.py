@@ -8,8 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.test import AsyncClient
+from django.utils import timezone
 from rest_framework.test import APIClient
 
+from playground.models import Prompt
 from playground.services import SavedVersion
 from tests.batches.conftest import API
 from tests.batches.running import Work, as_lines, row
@@ -135,3 +138,20 @@ def test_test_cases_that_are_downloaded_can_be_taken_in_again(owner_api: APIClie
         data = owner_api.get(f"{API}/datasets/{made['id']}/rows.{kind}").getvalue()
         again = taken_in(owner_api, prompt, data, format=kind)
         assert [{name: each[name] for name in ("values", "expected")} for each in rows_of(owner_api, again)] == rows
+
+
+async def test_a_file_is_streamed_a_page_at_a_time_and_cut_off_from_who_lost_access(
+    owner: Any, owner_api: APIClient, grid: dict[str, Any], monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    del owner_api
+    monkeypatch.setattr("batches.exports.PAGE_ROWS", 1)
+    monkeypatch.setattr("batches.api.downloads.ASK_AGAIN_S", 0.0)
+    client = AsyncClient()
+    await client.aforce_login(owner)
+    answer: Any = await client.get(f"{API}/batches/{grid['id']}/results.jsonl")
+    pieces = answer.streaming_content
+    first = await anext(pieces)
+    assert [line["index"] for line in as_lines(first.decode())] == [0]
+    await Prompt.objects.aupdate(trashed_at=timezone.now())
+    with pytest.raises(ConnectionAbortedError):
+        await anext(pieces)
