@@ -71,7 +71,8 @@ def _read(answer: httpx2.Response, target: Target) -> Counted:
         return Counted(tokens=tokens) if known else Counted(reason=f"{target.name} gave no number.")
     error = body.get("error") if isinstance(body, dict) else None
     said = plain_sentence(error.get("message")) if isinstance(error, dict) else ""
-    if answer.status_code in (400, 404, 413, 422) and said:
+    # Not 404: it may be a server that answers messages and counts nothing.
+    if answer.status_code in (400, 413, 422) and said:
         return Counted(reason=f"{target.name} would refuse this.", refusal=said)
     if answer.status_code in (401, 403):
         return Counted(reason=f"{target.name} does not accept the key.")
