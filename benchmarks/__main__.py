@@ -12,6 +12,7 @@ ON_THROWN_AWAY_SERVICES = (
     "benchmarks.version_store",
     "benchmarks.chat_delivery",
     "benchmarks.share_read",
+    "benchmarks.batch_rows",
 )
 WITHOUT_SERVICES = (
     "benchmarks.scheduler_cost",
