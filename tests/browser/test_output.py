@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect
 
+from tests.browser.accessibility import serious_violations
 from tests.browser.conftest import WITHIN_MS, Complaints, sign_in
 from tests.browser.pictures import take_picture
 from tests.browser.scripted import MODEL, Playing, blocks, model_server, scripted_api, scripted_stack
@@ -31,7 +32,8 @@ UNSAFE = (
     'say <channel> <img src=x data-broken onerror="window.broken=1"> <script data-broken>window.broken=1</script>\n\n'
     "[x](javascript:window.broken=1) <javascript:window.broken=1> ![pixel](http://elsewhere.invalid/pixel.png)\n\n"
     '<iframe data-broken srcdoc="<script>parent.broken=1</script>"></iframe>\n\n'
-    "```html\n<b data-broken onmouseover=window.broken=1>\n```\n\n[late]: javascript:window.broken=1\n[late] **bold**"
+    "```html\n<b data-broken onmouseover=window.broken=1>\n```\n\n"
+    "| a | b |\n|---|--:|\n| 1 | 2 |\n\n[late]: javascript:window.broken=1\n[late] **bold**"
 )
 #: Words with an emoji, so that offsets in code points and in UTF-16 differ.
 WORDS = [f"w{index}🙂 " for index in range(400)]
@@ -202,6 +204,7 @@ def test_blocks_stand_in_their_order_and_a_structured_answer_shows_its_errors_wh
     expect(pane.markdown.locator("strong")).to_have_text("it")
     expect(page.locator("[data-blocks-after]")).to_contain_text("get_weather")
     take_picture(page, "output-blocks")
+    assert serious_violations(page) == []
     pane.tab("Wire")
     facts = page.locator("[data-wire-facts]")
     for words in (
@@ -215,6 +218,7 @@ def test_blocks_stand_in_their_order_and_a_structured_answer_shows_its_errors_wh
     expect(facts.locator("div", has_text="read from the cache")).to_contain_text("1,000")
     expect(page.locator("[data-wire-head]")).to_contain_text(f"idempotency-key: {run}")
     take_picture(page, "output-wire")
+    assert serious_violations(page) == []
     # The tab that somebody chose is the one that the next run is shown in.
     pane.show(*begin(play_empty))
     expect(page.get_by_role("tab", name="Wire")).to_have_attribute("aria-selected", "true")
@@ -227,6 +231,7 @@ def test_blocks_stand_in_their_order_and_a_structured_answer_shows_its_errors_wh
     expect(pane.json.locator('[data-pointer="/tags/1"]')).to_be_focused()
     expect(pane.json.locator('[data-pointer="/tags/1"]')).to_contain_text("Must be string, is null.")
     take_picture(page, "output-json")
+    assert serious_violations(page) == []
     pane.show(*begin(play_no_json, output_schema=json.dumps(SCHEMA)))
     expect(pane.json).to_contain_text("Not JSON from line 2, column 11 on")
     expect(pane.json.locator("mark")).to_have_text("o")
@@ -246,6 +251,7 @@ def test_what_a_model_writes_is_text_and_fetches_nothing(
     assert page.evaluate("window.broken") is None
     links = pane.markdown.locator("a").evaluate_all("all => all.map((each) => each.href)")
     assert links == ["http://elsewhere.invalid/pixel.png"]
+    assert serious_violations(page) == []
     assert not [address for address in asked if "elsewhere" in address]
     pane.tab("Raw")
     assert page.locator("[data-output-text]").text_content() == UNSAFE
