@@ -263,7 +263,7 @@ def test_a_curl_command_gives_its_body_and_no_key(form: str) -> None:
 def test_our_own_snippet_comes_back_as_the_request_it_sends() -> None:
     spec = parse({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "it's\nREQUEST\n$(id) \\n"}]})
     body = wire.build(spec.plain(), {})
-    found = read(snippets.curl(body, base_url="http://127.0.0.1:1", api_version="2023-06-01"))
+    found = read(snippets.LANGUAGES["curl"](body, base_url="http://127.0.0.1:1", api_version="2026-10-21"))
     assert found.spec["messages"] == body["messages"]
 
 
