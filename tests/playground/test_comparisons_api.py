@@ -149,12 +149,17 @@ def test_requests_that_are_too_large_together_are_refused(owner_api: APIClient, 
 
 def test_an_answer_is_measured_where_it_is(owner_api: APIClient, url: str) -> None:
     told = post(owner_api, url).json()
+    # A quote, an escape that is none, a line break; and a NUL, which PostgreSQL's JSON cannot read.
     texts = ['a"b\\u0041\n', "日本 😀\0", 'a"b\\u0041\n']
     for run, text in zip(told["columns"][0]["runs"], texts, strict=True):
         end(run["id"], output=text)
     runs = owner_api.get(f"{API}/comparisons/{told['id']}").json()["columns"][0]["runs"]
     assert [run["output_chars"] for run in runs] == [len(text) for text in texts]
     assert runs[0]["output_digest"] == runs[2]["output_digest"] != runs[1]["output_digest"]
+    for text in ("مرحبا 😀 بالعالم", "\\u0000 😀", "", "x" * 300_000):
+        end(told["columns"][1]["runs"][0]["id"], output=text)
+        run = owner_api.get(f"{API}/comparisons/{told['id']}").json()["columns"][1]["runs"][0]
+        assert run["output_chars"] == (len(text) if len(text) < 200_000 else None)
 
 
 def test_the_answers_of_a_repetition_come_by_column(owner_api: APIClient, url: str) -> None:
