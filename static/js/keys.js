@@ -67,7 +67,9 @@ function onKeyDown(event) {
   if (event.isComposing || event.keyCode === 229 || event.defaultPrevented || event.repeat) return;
   const combination = combinationOf(event);
   const plain = !combination.startsWith("mod+");
-  if (plain && (isWriting(event.target) || document.querySelector("dialog[open]"))) return;
+  // A function key writes nothing.
+  const writes = plain && !/^(?:shift\+)?f\d+$/.test(combination);
+  if ((writes && isWriting(event.target)) || (plain && document.querySelector("dialog[open]"))) return;
   const binding = bindings.find((item) => item.combination === combination);
   if (!binding) return;
   event.preventDefault();

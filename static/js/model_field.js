@@ -80,7 +80,7 @@ export class ModelField {
 
   /** @param {KeyboardEvent} event */
   #onKey(event) {
-    if (event.isComposing) return;
+    if (event.isComposing || event.keyCode === 229) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && !event.altKey) {
       event.preventDefault();

@@ -1,5 +1,6 @@
 /* Three panes: borders that are dragged or moved with the arrow keys and remembered; one pane at a time on phones. */
 import { one } from "./dom.js";
+import { bindKey } from "./keys.js";
 
 const STORE = "panes";
 const STEP_PX = 24;
@@ -98,8 +99,39 @@ export function showPane(bench, pane) {
   }
 }
 
+const ORDER = ["history", "editor", "output"];
+const FOCUSABLE = "[tabindex='0'], [contenteditable='true'], a[href], button, input, select, textarea";
+
+/** F6 leads from pane to pane, each time to where one was in it. @param {HTMLElement} bench */
+function bindPaneKeys(bench) {
+  const paneOf = (/** @type {string} */ name) => one(`.pane-${name}`, bench, HTMLElement);
+  /** @type {Map<string, HTMLElement>} */
+  const left = new Map();
+  bench.addEventListener("focusin", ({ target }) => {
+    const name = ORDER.find((each) => target instanceof Node && paneOf(each).contains(target));
+    if (name && target instanceof HTMLElement) left.set(name, target);
+  });
+  const enter = (/** @type {string} */ name) => {
+    showPane(bench, name);
+    const known = left.get(name);
+    const places = /** @type {NodeListOf<HTMLElement>} */ (paneOf(name).querySelectorAll(FOCUSABLE));
+    const place = known?.isConnected && known.checkVisibility() ? known : [...places].find((each) => each.checkVisibility());
+    place?.focus();
+    return place !== undefined;
+  };
+  const walk = (/** @type {number} */ step) => {
+    const now = ORDER.findIndex((name) => paneOf(name).contains(document.activeElement));
+    for (const turn of ORDER.keys()) {
+      if (enter(ORDER[(now + step * (turn + 1) + 3 * ORDER.length) % ORDER.length])) return;
+    }
+  };
+  bindKey("f6", "To the next pane", () => walk(1));
+  bindKey("shift+f6", "To the pane before", () => walk(-1));
+}
+
 /** @param {HTMLElement} bench */
 export function bindPanes(bench) {
+  bindPaneKeys(bench);
   showPane(bench, "editor");
   one("[data-pane-tabs]").addEventListener("click", (event) => {
     const value = /** @type {Element} */ (event.target).closest("button")?.value;

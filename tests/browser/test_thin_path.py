@@ -146,3 +146,14 @@ def test_running_unsaved_text_saves_it_first(page: Page, make_prompt: Callable[.
     expect(page.locator("[data-toast]")).to_contain_text("Saved as version 2")
     bench.wait_for_end()
     assert read_spec(api, bench.prompt_id, 2)["messages"][0]["content"] == "Say yes twice."
+
+
+def test_a_key_leads_from_pane_to_pane_and_back_to_where_one_was(page: Page, make_prompt: Callable[..., str]) -> None:
+    bench = Workbench(page).open(make_prompt("Hello"))
+    in_pane = "(name) => document.querySelector(`.pane-${name}`).contains(document.activeElement)"
+    bench.text().click()
+    for key, pane in (("F6", "output"), ("F6", "history"), ("Shift+F6", "output"), ("Shift+F6", "editor")):
+        page.keyboard.press(key)
+        assert page.evaluate(in_pane, pane), (key, pane)
+    page.keyboard.type("x")
+    expect(bench.text()).to_contain_text("x")
