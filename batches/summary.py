@@ -36,10 +36,17 @@ class Percentile(Aggregate):
 
 
 def counts_of(batch: Batch) -> dict[str, int]:
-    """Cells by status; `not_sent` are those to come, `total` all of them."""
-    found = dict(batch.items.order_by().values_list("status").annotate(count=Count("pk")))
-    counts = {status.value: found.get(status.value, 0) for status in ItemStatus}
-    return {"total": batch.cells, "not_sent": batch.cells - batch.sent, **counts}
+    """Cells by status; `not_sent` are those to come, `total` all of them. Of a finished batch they are kept a while."""
+    key = f"batch-counts:{batch.pk}:{batch.finished_at.timestamp() if batch.finished_at else 0}"
+    is_final = batch.state == BatchState.FINISHED
+    kept: dict[str, int] | None = _recall(key) if is_final else None
+    if kept is None:
+        found = dict(batch.items.order_by().values_list("status").annotate(count=Count("pk")))
+        counts = {status.value: found.get(status.value, 0) for status in ItemStatus}
+        kept = {"total": batch.cells, "not_sent": batch.cells - batch.sent, **counts}
+        if is_final:
+            _remember(key, kept, _MOST_S)
+    return kept
 
 
 def pace_of(batch: Batch, counts: Mapping[str, int]) -> dict[str, float | int | None]:
@@ -60,7 +67,7 @@ def summary_of(batch: Batch) -> list[dict[str, Any]]:
     """For each version: verdicts, tokens, times and cost. Kept for as long as making it costs little in comparison."""
     ended = batch.finished_at.timestamp() if batch.finished_at else 0
     key = f"batch-summary:{batch.pk}:{batch.state}:{ended}"
-    kept = _recall(key)
+    kept: list[dict[str, Any]] | None = _recall(key)
     if kept is None:
         began = time.monotonic()
         kept = _made(batch)
@@ -144,15 +151,14 @@ def _spread(row: Mapping[str, Any], name: str) -> dict[str, int] | None:
     return {"median": round(row[f"{name}_median"]), "p95": round(row[f"{name}_p95"])}
 
 
-def _recall(key: str) -> list[dict[str, Any]] | None:
+def _recall(key: str) -> Any:
     try:
-        value: list[dict[str, Any]] | None = cache.get(key)
+        return cache.get(key)
     except RedisError:
         return None
-    return value
 
 
-def _remember(key: str, value: list[dict[str, Any]], seconds: int) -> None:
+def _remember(key: str, value: object, seconds: int) -> None:
     try:
         cache.set(key, value, seconds)
     except RedisError:
