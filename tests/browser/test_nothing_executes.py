@@ -165,6 +165,11 @@ def test_pages_of_the_owner(odd: tuple[Person, Person, str, str], complaints: Co
     ):
         page.goto(path)
         look(page)
+    page.goto(f"/prompts/{prompt}/columns/?versions=1,2,{PAYLOADS[1]}")
+    expect(page.locator(".column").nth(1).locator("[data-column-about]")).to_contain_text("window.broken=1")
+    expect(page.locator(".column .stop").first).to_contain_text("window.broken=1")
+    expect(page.locator("[data-variables] .variable").first).to_contain_text("window.broken=1")
+    look(page, "columns")
     bench = Workbench(page).open(prompt)
     look(page, "workbench")
     page.locator("[data-parameters] summary").first.click()
