@@ -143,15 +143,16 @@ def provider_of(person: User, model: str) -> str:
     return named if any(target.provider == named for target in targets) else providers.default_provider()
 
 
-def address_of(person: User, model: str) -> str:
-    """The base URL where code of the person's own reaches a model, with a key of its own: none need be kept here.
+def address_of(person: User | None, model: str) -> str:
+    """The base URL where code of somebody's own reaches a model, with a key of its own: none need be kept here.
 
     Asks nobody, so it never waits.
     """
     ours = [providers.self_hosted()] if providers.offers_self_hosted() else []
     if any(row["id"] == model for target in ours for row in _recall(_last(target)) or []):
         return str(settings.INFERENCE_PUBLIC_URL)
-    is_anthropics = Provider.ANTHROPIC in (provider_of(person, model), _by_name(model))
+    known = provider_of(person, model) if person is not None else None
+    is_anthropics = Provider.ANTHROPIC in (known, _by_name(model))
     return str(settings.ANTHROPIC_BASE_URL if is_anthropics else settings.INFERENCE_PUBLIC_URL)
 
 

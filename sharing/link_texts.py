@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import uuid
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
 from core.errors import NotFound
+from inference_client import catalogue
 from playground import freezing, snippets, wire
 from playground.text_answers import NOT_KEPT, AskedText, Search, asked_text, lines_of, search_in, send
 from sharing import access
@@ -50,5 +50,6 @@ def snippet(request: HttpRequest, link_id: uuid.UUID, number: int, language: str
         raise NotFound
     spec = freezing.thaw(version)
     body = wire.build(spec, wire.complete_values(spec, {}))
-    call = render(body, base_url=settings.INFERENCE_PUBLIC_URL, api_version=wire.api_version(spec))
+    address = catalogue.address_of(None, str(body["model"]))
+    call = render(body, base_url=address, api_version=wire.api_version(spec))
     return HttpResponse(call, content_type="text/plain; charset=utf-8")

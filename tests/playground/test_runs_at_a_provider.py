@@ -14,6 +14,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import User
 from core.redis import client
+from inference_client.catalogue import address_of
 from inference_client.models import Provider, Run
 from inference_client.provider_keys import keep_key
 from inference_client.providers import ProviderKeyMissing, target_for
@@ -152,3 +153,4 @@ def test_a_snippet_is_sent_where_its_model_is(
     text = owner_api.get(f"{versions}/1/snippets/curl").content.decode()
     wanted = settings.INFERENCE_PUBLIC_URL if is_ours else settings.ANTHROPIC_BASE_URL
     assert f"{wanted}/v1/messages" in text
+    assert address_of(None, model) == wanted, "for whoever opens a link"
