@@ -24,7 +24,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from core import effects, metrics
-from core.errors import InvalidInput
+from core.errors import InvalidInput, RateLimited
 from core.ids import new_id
 from core.parsers import refuse_surrogates
 from inference_client import events, prices
@@ -35,6 +35,8 @@ from inference_client.outcomes import WORKER_LOST, Ending, ending_of
 log = logging.getLogger("playground.runs")
 
 LEASE = dt.timedelta(seconds=15)
+#: Queued runs of one person, batches apart, which bound themselves. Two comparisons of the largest size fit many times.
+MOST_QUEUED = 1000
 RESEND_AFTER = dt.timedelta(seconds=15)
 RESEND_AT_MOST_EVERY = dt.timedelta(minutes=10)
 SWEEP_SIZE = 500
@@ -71,8 +73,11 @@ def create_run(
 
     Runs are always streamed: `stream` is set to true if the body does not name it. Join it to your own transaction to
     tie an idempotency key. Raises InvalidInput for a body without model, max_tokens or messages, with `stream: false`,
-    or with something that has no canonical form (a lone surrogate, a number outside the doubles).
+    or with something that has no canonical form (a lone surrogate, a number outside the doubles); RateLimited where
+    MOST_QUEUED runs of this person wait already.
     """
+    if kind != RunKind.BATCH:
+        _refuse_too_many(account)
     request = {**body, "stream": body.get("stream", True)}
     _refuse_unsendable(request)
     now = timezone.now()
@@ -93,6 +98,18 @@ def create_run(
     )
     effects.enqueue(SEND_RUN, str(run.id))
     return run
+
+
+def _refuse_too_many(account: User) -> None:
+    """About, not exactly: calls at the same time do not see each other's runs."""
+    queued = Run.objects.filter(account=account, status=RunStatus.QUEUED).exclude(kind=RunKind.BATCH)
+    if len(queued.order_by().values_list("pk")[:MOST_QUEUED]) == MOST_QUEUED:
+        raise RateLimited(
+            f"{MOST_QUEUED:,} of your runs wait already.",
+            kept="They go on waiting for their turn.",
+            next_step="Wait for some of them, or stop them under Runs.",
+            retry_after_s=30,
+        )
 
 
 def canonical_sha256(request: Mapping[str, Any]) -> bytes:

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from pytest_django import Settings
 from redis import Redis
 
+import inference_client.services
 from accounts.models import User
+from core.errors import RateLimited
 from inference_client import dispatch
 from inference_client.models import Run, RunKind, RunStatus
 from inference_client.outcomes import Ending
@@ -137,3 +139,16 @@ def test_a_message_that_had_to_wait_is_made_up_for_when_a_place_is_free(
     assert waiting.status == RunStatus.SUCCEEDED
     dispatch.call_next_run()
     assert redis.llen(LINE) == 0, "nobody waits: no message"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_cannot_queue_without_end_and_a_batch_is_not_counted(
+    make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, friend: User
+) -> None:
+    monkeypatch.setattr(inference_client.services, "MOST_QUEUED", 3)
+    runs = [make_run() for _ in range(3)]
+    with pytest.raises(RateLimited):
+        make_run()
+    make_run(account=friend)
+    Run.objects.filter(pk=runs[0].pk).update(kind=RunKind.BATCH)
+    make_run()
