@@ -46,7 +46,7 @@ export class Stops {
 
   /** @param {KeyboardEvent} event */
   #onKey(event) {
-    if (event.isComposing) return;
+    if (event.isComposing || event.keyCode === 229) return;
     if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) {
       event.preventDefault();
       this.#add();

@@ -21,7 +21,7 @@ function stepOf(view, event) {
  */
 function bindList(view, actions) {
   view.list.addEventListener("keydown", (event) => {
-    if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.isComposing || event.keyCode === 229 || event.ctrlKey || event.metaKey || event.altKey) return;
     const step = stepOf(view, event);
     if (step) view.move(step);
     else if (event.key === "Enter") actions.open(view.active);

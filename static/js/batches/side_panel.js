@@ -14,7 +14,7 @@ export class SidePanel {
     this.body = one("[data-side-body]", root, HTMLElement);
     one("[data-side-close]", root).addEventListener("click", () => this.close());
     root.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+      if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || event.keyCode === 229) return;
       event.preventDefault();
       this.close();
     });

@@ -71,7 +71,7 @@ export class ColumnView {
       if (button) this.board.onShow(Number(button.value));
     });
     this.element.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || event.target === this.element || event.isComposing) return;
+      if (event.key !== "Escape" || event.target === this.element || event.isComposing || event.keyCode === 229) return;
       event.stopPropagation();
       this.element.focus();
     });

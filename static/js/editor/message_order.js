@@ -45,7 +45,7 @@ export function bindOrder(root, onDrop, onStep) {
   });
   root.addEventListener("keydown", (event) => {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
-    if (!step || !event.altKey || event.isComposing) return;
+    if (!step || !event.altKey || event.isComposing || event.keyCode === 229) return;
     const gutter = event.target instanceof Element && event.target.closest(".block-gutter");
     const message = gutter && messageOf(gutter);
     if (!message || message.dataset.role === "system") return;

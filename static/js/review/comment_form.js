@@ -38,7 +38,7 @@ export class CommentForm {
       void this.#send();
     });
     this.field.addEventListener("keydown", (event) => {
-      if (event.isComposing) return;
+      if (event.isComposing || event.keyCode === 229) return;
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
         // Not the page's Run.
         event.preventDefault();

@@ -73,7 +73,7 @@ export class Mentions {
 
   /** @param {KeyboardEvent} event */
   #key(event) {
-    if (this.found.length === 0 || event.isComposing) return;
+    if (this.found.length === 0 || event.isComposing || event.keyCode === 229) return;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) this.at = (this.at + step + this.found.length) % this.found.length;
     else if (event.key === "Escape") this.#show([]);
