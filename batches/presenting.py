@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import prefetch_related_objects
 
 from accounts.models import User
-from batches import access, checks
+from batches import checks
 from batches.exports import title
 from batches.models import Batch, BatchState, BatchVersion, Dataset, DatasetFile
-from batches.summary import counts_of, pace_of, summary_of
+from batches.summary import counts_of, counts_of_all, pace_of, summary_of
+from playground.access import OWN, RUN
+from playground.models import Prompt
 
 
 def dataset_json(dataset: Dataset, *, with_problems: bool = True) -> dict[str, Any]:
@@ -60,9 +64,33 @@ def person_json(person: User | None) -> dict[str, Any] | None:
     return {"id": str(person.pk), "name": person.label} if person is not None else None
 
 
-def batch_json(batch: Batch, person: User, *, with_summary: bool = True) -> dict[str, Any]:
-    counts = counts_of(batch)
-    versions = list(batch.versions.select_related("version").order_by("position"))
+def batch_json(batch: Batch, person: User) -> dict[str, Any]:
+    """A batch with its summary."""
+    shown = _batch_json(batch, person, counts_of(batch), powers_over(person, batch.prompt))
+    return {**shown, "summary": summary_of(batch)}
+
+
+def batch_list_json(batches: Sequence[Batch], prompt: Prompt, person: User) -> list[dict[str, Any]]:
+    """Batches of one prompt in a list, without their summaries; what is asked of the database does not grow with it."""
+    counts, powers = counts_of_all(batches), powers_over(person, prompt)
+    prefetch_related_objects(batches, "versions__version")
+    return [_batch_json(batch, person, counts[batch.pk], powers) for batch in batches]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Powers:
+    """What somebody may do with batches of a prompt, besides whose they are."""
+
+    runs: bool
+    owns: bool
+
+
+def powers_over(person: User, prompt: Prompt) -> Powers:
+    return Powers(runs=person.has_perm(RUN, prompt), owns=person.has_perm(OWN, prompt))
+
+
+def _batch_json(batch: Batch, person: User, counts: Mapping[str, int], powers: Powers) -> dict[str, Any]:
+    versions = sorted(batch.versions.all(), key=lambda each: each.position)
     return {
         "id": str(batch.pk),
         "prompt": str(batch.prompt_id),
@@ -75,7 +103,7 @@ def batch_json(batch: Batch, person: User, *, with_summary: bool = True) -> dict
         "has_expected": batch.rows.expected_count > 0,
         "maker": person_json(batch.maker),
         "mine": batch.maker_id == person.pk,
-        "can": _abilities(batch, person),
+        "can": _abilities(batch, person, powers),
         "versions": [_version_json(each, versions) for each in versions],
         "checks": [
             {**check, "index": index, "name": check.get("name", ""), "label": checks.label(check)}
@@ -86,15 +114,15 @@ def batch_json(batch: Batch, person: User, *, with_summary: bool = True) -> dict
         **pace_of(batch, counts),
         "created_at": batch.created_at,
         "finished_at": batch.finished_at,
-        **({"summary": summary_of(batch)} if with_summary else {}),
     }
 
 
-def _abilities(batch: Batch, person: User) -> dict[str, bool]:
-    may_stop = access.may_stop(person, batch)
+def _abilities(batch: Batch, person: User, powers: Powers) -> dict[str, bool]:
+    may_control = batch.maker_id == person.pk and powers.runs
+    may_stop = may_control or powers.owns
     is_open = batch.state in (BatchState.RUNNING, BatchState.PAUSED)
     return {
-        "control": access.may_control(person, batch) and batch.state != BatchState.CANCELLED,
+        "control": may_control and batch.state != BatchState.CANCELLED,
         "cancel": may_stop and is_open,
         "delete": may_stop and not is_open,
     }

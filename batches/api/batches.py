@@ -14,7 +14,7 @@ from batches.access import batch_for, controlled_batch_for, stoppable_batch_for
 from batches.api.asked import plan_asked
 from batches.estimating import estimate
 from batches.models import Batch, BatchState
-from batches.presenting import batch_json
+from batches.presenting import batch_json, batch_list_json
 from batches.serializers import BatchInput, BatchListOutput, BatchOutput, EstimateOutput, RetryInput
 from batches.services import batches
 from core.errors import InvalidInput
@@ -44,8 +44,7 @@ class BatchList(APIView):
             found = found.filter(state=state)
         pages = NewestFirst()
         rows = pages.paginate_queryset(found, request)
-        asking = person(request)
-        return pages.get_paginated_response([batch_json(row, asking, with_summary=False) for row in rows])
+        return pages.get_paginated_response(batch_list_json(rows, prompt, person(request)))
 
     @extend_schema(
         operation_id="batches_create",

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
 from inference_client.models import Run
@@ -141,3 +143,24 @@ def test_a_model_that_judges_says_yes_no_or_nothing_to_be_counted(
     assert judged[0].startswith("Is the answer about good friendly?")
     assert read(owner_api, batch)["summary"][0]["grading"]["runs"] == 3
     assert state(batch) == "finished"
+
+
+def test_a_list_of_batches_asks_no_more_of_the_database_the_longer_it_is(
+    owner_api: APIClient, prompt: Prompt, save: Save, start: Start, work: Work
+) -> None:
+    save()
+    path = f"{API}/prompts/{prompt.pk}/batches"
+
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            assert owner_api.get(path).status_code == 200
+        return len(asked)
+
+    work.finish(start([row("Ada")]))
+    few = queries()
+    for _ in range(5):
+        work.finish(start([row("Ada")], versions=[1, "main"]))
+    assert queries() == few
+    listed = owner_api.get(path).json()["results"]
+    assert [each["counts"]["done"] for each in listed] == [2] * 5 + [1]
+    assert [each["label"] for each in listed[0]["versions"]] == ["v1 tiny #1", "v1 tiny #2"]
