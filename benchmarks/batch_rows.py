@@ -48,7 +48,7 @@ from playground.models import Prompt  # noqa: E402
 from playground.spec import parse  # noqa: E402
 
 RESULTS = Path(__file__).resolve().parent / "results" / "batch_rows.json"
-ROWS, VERSIONS, ROUNDS, PAGE = 100_000, 2, 15, 100
+ROWS, VERSIONS, ROUNDS, PAGE = 100_000, 2, 7, 100
 WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "while", "nobody", "looks", "at", "dawn"]
 ANSWER = 300
 
@@ -233,6 +233,7 @@ def main() -> None:
     found = {
         "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}",
         "when": dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M"),
+        "load": round(os.getloadavg()[0], 1),
         "rows": ROWS,
         "versions": VERSIONS,
         "parse": kept_figures,
