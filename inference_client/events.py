@@ -21,7 +21,7 @@ import dataclasses
 import functools
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 import redis
@@ -115,9 +115,12 @@ def flag_cancel(run_id: uuid.UUID) -> None:
     hasty_client().set(cancel_key(run_id), b"1", ex=AFTER_END_S)
 
 
-def cancel_flagged(run_id: uuid.UUID) -> bool:
-    """Raises RedisError; then the database has to be asked."""
-    return bool(hasty_client().exists(cancel_key(run_id)))
+def cancels_flagged(run_ids: Sequence[uuid.UUID]) -> frozenset[uuid.UUID]:
+    """Those of the runs that somebody asked to stop. Raises RedisError."""
+    if not run_ids:
+        return frozenset()
+    flags = hasty_client().mget([cancel_key(run_id) for run_id in run_ids])
+    return frozenset(run_id for run_id, flag in zip(run_ids, cast("list[bytes | None]", flags), strict=True) if flag)
 
 
 def read_text(run_id: uuid.UUID) -> str:

@@ -29,6 +29,7 @@ from inference_client.outcomes import INTERNAL_ERROR, Ending, Failure, Outcome, 
 from inference_client.providers import ProviderKeyMissing, target_for
 from inference_client.publishing import TextPublisher
 from inference_client.sending import Exchange
+from inference_client.stop_flags import StopFlags
 from inference_client.structured import schema_of
 
 log = logging.getLogger("playground.runs")
@@ -38,6 +39,8 @@ TICK_S = 0.15
 RENEW_EVERY_S = 5.0
 #: How long the end of a run waits for a database that is away, before the sweep has to find the run.
 FINISH_WITHIN_S = 60.0
+
+_stop_flags = StopFlags(TICK_S * 0.8)
 
 
 def carry_out(run: Run) -> None:
@@ -69,7 +72,8 @@ def _exchange(run: Run) -> Outcome | None:
     publisher = TextPublisher(_shared_redis(), run.pk)
     exchange = Exchange(run, body, publisher, target)
     future = submit(_relayed(exchange, publisher))
-    held = _watch(run, exchange, future)
+    with _stop_flags.watched(run.pk):
+        held = _watch(run, exchange, future)
     outcome = future.result()
     return outcome if held else None
 
@@ -122,7 +126,7 @@ def _renew(run: Run, first_token_at: dt.datetime | None) -> services.Lease:
 def _stop_asked(run: Run) -> bool:
     """Redis tells at once; while it is away, the renewal of the lease tells within 5 s."""
     try:
-        return events.cancel_flagged(run.pk)
+        return _stop_flags.asked(run.pk)
     except redis.RedisError:
         return False
 

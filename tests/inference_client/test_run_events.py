@@ -44,7 +44,7 @@ async def speak_slowly(call: Call, wire: Wire) -> None:
     await wire.start_message()
     for word in WORDS:
         await wire.text(word)
-        await asyncio.sleep(0.012)
+        await asyncio.sleep(0.05)
     await wire.stop_message()
 
 
