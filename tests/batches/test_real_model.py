@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from django.core.cache import cache
 from pytest_django import Settings
 from rest_framework.test import APIClient
 
@@ -34,6 +35,8 @@ SCHEMA = {
 def backend(inference_service: Instance, settings: Settings) -> None:
     url = settings.INFERENCE_BASE_URL = inference_service.environment["INFERENCE_BASE_URL"]
     wait_until(lambda: httpx2.get(f"{url}/readyz").status_code == 200)
+    # What other tests' servers offered is remembered for ten seconds.
+    cache.clear()
     settings.INFERENCE_API_KEY = inference_service.environment.get("INFERENCE_API_KEY", settings.INFERENCE_API_KEY)
 
 

@@ -234,6 +234,20 @@ def test_what_is_written_offline_waits_and_goes_out_in_order_and_what_came_is_ca
     expect(hers.message(word)).to_have_count(3)
 
 
+#: Whether this browser's database holds a message with the word: from then on a reload loses nothing.
+IS_KEPT = """async (word) => {
+    const done = (request) => new Promise((resolve) => { request.onsuccess = () => resolve(request.result); });
+    for (const { name } of await indexedDB.databases()) {
+        if (!name.startsWith("chat-")) continue;
+        const database = await done(indexedDB.open(name));
+        const rows = await done(database.transaction("outbox").objectStore("outbox").getAll());
+        database.close();
+        if (rows.some(({ body }) => body.includes(word))) return true;
+    }
+    return false;
+}"""
+
+
 def test_what_waits_survives_a_reload(
     hers: ChatPage, ada: Person, conversation: str, word: str, complaints: Complaints
 ) -> None:
@@ -242,7 +256,7 @@ def test_what_waits_survives_a_reload(
     expect(hers.state).to_contain_text("Offline")
     hers.say(f"kept {word}")
     expect(hers.page.locator("[data-waiting]", has_text=word)).to_be_visible()
-    hers.page.wait_for_timeout(300)
+    wait_until(lambda: hers.page.evaluate(IS_KEPT, word))
     ada.context.set_offline(False)
     hers.page.reload()
     hers.wait()
