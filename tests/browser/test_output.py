@@ -157,6 +157,11 @@ class Pane:
         self.problem = page.locator("[data-output-problem]")
         self.json = page.locator("#panel-json")
 
+    @property
+    def length(self) -> int:
+        """Of the answer that is shown, in code points."""
+        return len(self.bench.answer.text_content() or "")
+
     def show(self, prompt: str, run: str) -> None:
         self.bench.open(prompt, 1, f"?run={run}").wait_for_end()
 
@@ -257,7 +262,7 @@ def test_what_a_model_writes_is_text_and_fetches_nothing(
     assert page.locator("[data-output-text]").text_content() == UNSAFE
 
 
-def test_a_run_goes_on_through_a_cut_network_and_a_stop_in_one_tab_shows_in_the_other(
+def test_a_run_is_followed_again_when_the_network_is_back_and_a_stop_in_one_tab_shows_in_the_other(
     open_pane: Callable[..., BrowserContext],
     begin: Callable[..., tuple[str, str]],
     scripted_api: httpx2.Client,
@@ -272,10 +277,9 @@ def test_a_run_goes_on_through_a_cut_network_and_a_stop_in_one_tab_shows_in_the_
         expect(pane.bench.answer).to_contain_text("w3🙂")
     here.page.evaluate(SELECT_FIRST_WORD)
     here.page.context.set_offline(offline=True)
-    shown = len(here.bench.answer.text_content() or "")
-    there.page.wait_for_function(LONGER, arg=shown + 80)
     expect(here.page.locator("[data-run-state]")).to_have_text("Reconnecting")
-    assert len(here.bench.answer.text_content() or "") < shown + 60, "the network was not cut"
+    # Emulation cuts no stream that is open. What is tried is the way back, from the last event that came.
+    shown = here.length
     here.page.context.set_offline(offline=False)
     here.page.wait_for_function(LONGER, arg=shown + 100, timeout=RUN_WITHIN_MS)
     # Who selects in an answer that grows keeps what is selected.
