@@ -201,30 +201,6 @@ def show_more(dark: Page, phone: Page, team: Team) -> None:
         take(page, name)
 
 
-def show_chat(browser: Browser, url: str, accounts: dict[str, str]) -> None:
-    """Two people who write to each other."""
-    (ada, ben), pages = list(accounts.items())[:2], []
-    for email, password in (ada, ben):
-        page = browser.new_context(base_url=url, **DESK).new_page()
-        page.set_default_timeout(WITHIN_MS)
-        sign_in(page, email, password)
-        pages.append(page)
-    pages[0].goto(f"/chat/new/?q={ben[0]}")
-    pages[0].get_by_role("main").get_by_role("button").filter(has_text=ben[0].split("@")[0]).or_(
-        pages[0].get_by_role("main").get_by_role("link").filter(has_text=ben[0].split("@")[0])
-    ).first.click()
-    pages[0].wait_for_url("**/chat/*/")
-    pages[1].goto(pages[0].url)
-    for page, words in (
-        (pages[0], "Version 4 drops the line about refunds."),
-        (pages[1], "Good. And the French letters? 🇫🇷"),
-    ):
-        page.locator("[data-composer] textarea, textarea").first.fill(words)
-        page.keyboard.press("Enter")
-        page.wait_for_timeout(1500)
-    take(pages[0], "chat")
-
-
 @contextmanager
 def browser() -> Iterator[Browser]:
     path = find_chromium()
@@ -253,7 +229,6 @@ def main() -> None:
         dark = chromium.new_context(base_url=url, color_scheme="dark", storage_state=state, **DESK).new_page()
         phone = chromium.new_context(base_url=url, storage_state=state, **PHONE).new_page()
         show_more(dark, phone, team)
-        show_chat(chromium, url, accounts)
 
 
 def read_accounts(data: Path) -> dict[str, str]:
