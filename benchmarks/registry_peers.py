@@ -149,7 +149,7 @@ class MLflow:
         self._driver.stdin.flush()
         line = self._driver.stdout.readline()
         if not line:
-            raise SystemExit(f"The client of MLflow ended with {self._driver.wait()} at `{do}`: see its log.")
+            raise SystemExit(f"The client of MLflow ended with {self._driver.wait()} at `{do}`; what it said is above.")
         answer = json.loads(line)
         return float(answer["seconds"]), answer["answer"]
 
@@ -176,63 +176,52 @@ def server(command: list[str], *, environment: dict[str, str], ready: str, log: 
 
 
 @contextmanager
-def peers() -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The address of a Phoenix, and the driver of a client of an MLflow."""
-    phoenix, grpc, mlflow = free_ports(3)
-    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
-        folder = Path(name)
-        stack.enter_context(
-            server(
-                [str(PEERS / "phoenix"), "serve"],
-                environment={
-                    "PHOENIX_WORKING_DIR": name,
-                    "PHOENIX_HOST": "127.0.0.1",
-                    "PHOENIX_PORT": str(phoenix),
-                    "PHOENIX_GRPC_PORT": str(grpc),
-                    "PHOENIX_TELEMETRY_ENABLED": "false",
-                },
-                ready=f"http://127.0.0.1:{phoenix}/healthz",
-                log=folder / "phoenix.log",
-            )
-        )
-        store = [
-            "--backend-store-uri",
-            f"sqlite:///{folder}/mlflow.db",
-            "--artifacts-destination",
-            f"{folder}/artifacts",
-        ]
-        address = f"http://127.0.0.1:{mlflow}"
-        stack.enter_context(
-            server(
-                [
-                    str(PEERS / "mlflow"),
-                    "server",
-                    "--host",
-                    "127.0.0.1",
-                    "--port",
-                    str(mlflow),
-                    "--workers",
-                    "1",
-                    *store,
-                ],
-                environment={"PATH": f"{PEERS}:{os.environ['PATH']}", "MLFLOW_DISABLE_TELEMETRY": "true"},
-                ready=f"{address}/health",
-                log=folder / "mlflow.log",
-            )
-        )
+def phoenix_server(folder: Path) -> Iterator[str]:
+    """Its address."""
+    port, grpc = free_ports(2)
+    environment = {
+        "PHOENIX_WORKING_DIR": str(folder),
+        "PHOENIX_HOST": "127.0.0.1",
+        "PHOENIX_PORT": str(port),
+        "PHOENIX_GRPC_PORT": str(grpc),
+        "PHOENIX_TELEMETRY_ENABLED": "false",
+    }
+    address = f"http://127.0.0.1:{port}"
+    command = [str(PEERS / "phoenix"), "serve"]
+    with server(command, environment=environment, ready=f"{address}/healthz", log=folder / "phoenix.log"):
+        yield address
+
+
+@contextmanager
+def mlflow_client(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """The driver of a client of a server of its own. What the client complains of is printed."""
+    [port] = free_ports(1)
+    address = f"http://127.0.0.1:{port}"
+    environment = {"PATH": f"{PEERS}:{os.environ['PATH']}", "MLFLOW_DISABLE_TELEMETRY": "true"}
+    command = [str(PEERS / "mlflow"), "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    command += ["--backend-store-uri", f"sqlite:///{folder}/mlflow.db"]
+    command += ["--artifacts-destination", f"{folder}/artifacts"]
+    with server(command, environment=environment, ready=f"{address}/health", log=folder / "mlflow.log"):
         driver = subprocess.Popen(
             [str(PEERS / "python"), str(ROOT / "benchmarks" / "peers" / "mlflow_client.py"), address],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=None,
-            env={**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true"},
+            env={**os.environ, **environment},
             text=True,
         )
         try:
-            yield f"http://127.0.0.1:{phoenix}", driver
+            yield driver
         finally:
             driver.kill()
             driver.wait()
+
+
+@contextmanager
+def peers() -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The address of a Phoenix, and the driver of a client of an MLflow."""
+    with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
+        folder = Path(name)
+        yield stack.enter_context(phoenix_server(folder)), stack.enter_context(mlflow_client(folder))
 
 
 def texts(size: int, *, seed: int) -> Iterator[str]:
