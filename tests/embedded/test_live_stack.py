@@ -6,6 +6,7 @@ from pathlib import Path
 import httpx2
 import psutil
 
+from tests.processes import of_each
 from tests.services_plugin import Instance
 
 
@@ -31,8 +32,9 @@ def test_the_storage_check_passes_on_seaweedfs(live_stack: Instance) -> None:
 
 
 def test_nothing_listens_beyond_this_machine(live_stack: Instance) -> None:
-    family = psutil.Process(live_stack.supervisor_pid).children(recursive=True)
-    listening = [c for process in family for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN]
+    supervisor = psutil.Process(live_stack.supervisor_pid)
+    connections = of_each(supervisor.children(recursive=True), lambda process: process.net_connections("inet"))
+    listening = [each for of_one in connections for each in of_one if each.status == psutil.CONN_LISTEN]
     assert len(listening) > 5
     assert {connection.laddr.ip for connection in listening} == {"127.0.0.1"}
 
@@ -46,8 +48,9 @@ def test_files_with_secrets_are_for_their_owner_only(live_stack: Instance) -> No
 
 def test_no_command_line_shows_a_secret(live_stack: Instance) -> None:
     secrets = {path.read_text().strip() for path in (live_stack.data / "secrets").iterdir()}
-    family = psutil.Process(live_stack.supervisor_pid).children(recursive=True)
-    lines = " ".join(" ".join(process.cmdline()) for process in family)
+    supervisor = psutil.Process(live_stack.supervisor_pid)
+    lines = " ".join(of_each(supervisor.children(recursive=True), lambda process: " ".join(process.cmdline())))
+    assert "postgres" in lines
     assert not [secret for secret in secrets if secret in lines]
 
 

@@ -20,6 +20,7 @@ from inference_backend.engines.embeddings import share_out
 from inference_backend.settings import SettingsError
 from tests.inference_backend.conftest import settings_for
 from tests.inference_backend.running import SERVICE_KEY, running_backend
+from tests.processes import is_alive, of_each
 from tests.waiting import until_beside, wait_until
 
 ENGINE = "http://127.0.0.1:1"
@@ -184,7 +185,8 @@ async def test_the_process_of_the_table_may_be_killed_at_any_time(table: httpx2.
         async def kill() -> None:
             for _ in range(3):
                 for process in table_processes():
-                    process.kill()
+                    with contextlib.suppress(psutil.NoSuchProcess):
+                        process.kill()
                 await asyncio.sleep(0.3)
 
         callers = [post(text) for _ in range(60) for text in expected]
@@ -203,11 +205,8 @@ async def test_a_process_that_hangs_is_replaced(tmp_path: Path) -> None:
 
 
 def table_processes() -> list[psutil.Process]:
-    return [
-        child
-        for child in psutil.Process().children(recursive=True)
-        if child.status() != psutil.STATUS_ZOMBIE and any("static_table" in word for word in child.cmdline())
-    ]
+    lines = of_each(psutil.Process().children(recursive=True), lambda child: (child, " ".join(child.cmdline())))
+    return [child for child, line in lines if "static_table" in line and is_alive(child)]
 
 
 def test_a_caller_that_leaves_is_taken_out_of_the_queue(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from inference_backend.safety import policy_file as module
 from inference_backend.safety.service import policy_file
 from inference_backend.safety.stages import SafetyStages
 from tests.inference_backend.inspecting import CLASSIFIER, RULES, Answer, ask, stages_for
+from tests.processes import of_each
 from tests.waiting import until
 
 ANOTHER_RULE = """
@@ -49,7 +50,8 @@ async def watched(folder: Path, policy: str) -> AsyncIterator[tuple[SafetyStages
 
 
 def workers() -> list[int]:
-    return [child.pid for child in psutil.Process().children() if "worker_process" in " ".join(child.cmdline())]
+    lines = of_each(psutil.Process().children(), lambda child: (child.pid, " ".join(child.cmdline())))
+    return [pid for pid, line in lines if "worker_process" in line]
 
 
 async def refused(stages: SafetyStages, text: str) -> bool:
