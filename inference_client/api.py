@@ -46,7 +46,14 @@ class RunDetail(APIView):
                 OpenApiTypes.STR,
                 enum=["request"],
                 description="`wire_request` is null then: it may have 20 MB.",
-            )
+            ),
+            OpenApiParameter(
+                "wire",
+                OpenApiTypes.STR,
+                enum=["text"],
+                description="`wire_request` and `wire_response` are texts of JSON then, character for character: many "
+                "a reader of JSON makes 1 of 1.0.",
+            ),
         ],
         responses=RunSerializer,
     )
@@ -54,7 +61,8 @@ class RunDetail(APIView):
         """One of my runs, with what it sent and received; `output` grows while it is running."""
         with_request = request.query_params.get("leave_out") != "request"
         run = _run_of(request, run_id, () if with_request else ("request", "wire_request"))
-        return Response(RunSerializer(run, context={"with_request": with_request}).data)
+        as_text = request.query_params.get("wire") == "text"
+        return Response(RunSerializer(run, context={"with_request": with_request, "as_text": as_text}).data)
 
 
 class RunCancel(APIView):

@@ -65,12 +65,11 @@ def _exchange(run: Run) -> Outcome | None:
         return Outcome(failure=Failure(code=missing.code, message=missing.message))
     finally:
         close_old_connections()
-    body = json.loads(run.request)
-    if schema_of(body) is not None:
+    if _schema(run) is not None:
         # Its process is there by the time the answer is.
         checker().warm()
     publisher = TextPublisher(_shared_redis(), run.pk)
-    exchange = Exchange(run, body, publisher, target)
+    exchange = Exchange(run, publisher, target)
     future = submit(_relayed(exchange, publisher))
     with _stop_flags.watched(run.pk):
         held = _watch(run, exchange, future)
@@ -161,11 +160,15 @@ def _finish(run: Run, ending: Ending) -> None:
 def _structured(run: Run, outcome: Outcome) -> dict[str, Any] | None:
     """How a whole answer keeps to the schema that its request names; None where there is nothing to tell."""
     is_whole = outcome.complete and outcome.failure is None and not outcome.stopped
-    # A request may have 20 MB: it is read only where it can name a schema.
-    if not is_whole or not outcome.text or outcome.stop_reason == "refusal" or '"output_config"' not in run.request:
+    if not is_whole or not outcome.text or outcome.stop_reason == "refusal":
         return None
-    schema = schema_of(json.loads(run.request))
+    schema = _schema(run)
     return None if schema is None else _checked(run, outcome, schema)
+
+
+def _schema(run: Run) -> Mapping[str, Any] | None:
+    # A request may have 20 MB: it is read only where it can name a schema.
+    return schema_of(json.loads(run.request)) if '"output_config"' in run.request else None
 
 
 def _checked(run: Run, outcome: Outcome, schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,7 +182,7 @@ def _checked(run: Run, outcome: Outcome, schema: Mapping[str, Any]) -> dict[str,
 
 def _differing_wire(run: Run, sent: bytes | None) -> str | None:
     """What went out, if it does not mean the same as the stored request. That would be a bug of ours or the SDK's."""
-    if sent is None:
+    if sent is None or sent == run.request.encode():
         return None
     wire = json.loads(sent)
     # The canonical form of a request of 20 MB takes a second, sorted JSON a tenth of it; and they differ but rarely.

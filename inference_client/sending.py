@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 import anthropic
 import httpx2
-from anthropic.lib.streaming import AsyncMessageStream, ParsedMessageStreamEvent
+from anthropic.lib.streaming import AsyncMessageStream, AsyncMessageStreamManager, ParsedMessageStreamEvent
+from anthropic.types import Message, RawMessageStreamEvent
 from django.utils import timezone
 
 from inference_client.failures import TOTAL_TIMEOUT, classify
@@ -105,9 +106,9 @@ def _headers_for(run: Run, target: Target) -> dict[str, str | anthropic.Omit]:
 class Exchange:
     """One request to the model. `run` on the background loop; `stop` and `first_token_at` from any thread."""
 
-    def __init__(self, run: Run, body: dict[str, Any], sink: TextSink, target: Target) -> None:
+    def __init__(self, run: Run, sink: TextSink, target: Target) -> None:
         self.first_token_at: dt.datetime | None = None
-        self._body = body
+        self._request = run.request.encode()
         self._sink = sink
         self._target = target
         self._headers = _headers_for(run, target)
@@ -143,15 +144,16 @@ class Exchange:
         return self._outcome(failure=failure, answer=getattr(error, "body", None), request=_request_of(error))
 
     async def _receive(self) -> None:
-        # Everything in extra_body: the SDK merges it last and as it is, whatever its own parameters know.
-        sending = model_client(self._target.base_url).messages.stream(
-            model=self._body["model"],
-            max_tokens=self._body["max_tokens"],
-            messages=self._body["messages"],
-            extra_body=self._body,
-            extra_headers=self._headers,
+        # Not `messages.stream`, which writes a body of its own: what is sent is byte for byte what the run keeps.
+        sending = model_client(self._target.base_url).post(
+            "/v1/messages",
+            content=self._request,
+            options={"headers": self._headers},
+            cast_to=Message,
+            stream=True,
+            stream_cls=anthropic.AsyncStream[RawMessageStreamEvent],
         )
-        async with sending as stream:
+        async with AsyncMessageStreamManager(sending) as stream:
             self._stream = stream
             async for event in stream:
                 self._take(event)

@@ -87,6 +87,10 @@ class RunAnswerSerializer(RunListSerializer):
     message = serializers.JSONField(source="response", help_text="The whole message; null before it.")
 
 
+#: What is put on the wire is a JSON object; asked for as text, the text of one.
+_WIRE = {"type": ["object", "string", "null"], "additionalProperties": True}
+
+
 class RunSerializer(RunListSerializer):
     """A run with everything: `output` is what has arrived so far while it is running."""
 
@@ -99,8 +103,8 @@ class RunSerializer(RunListSerializer):
     wire_request = serializers.SerializerMethodField(
         help_text="The body of the Messages API request; null if left out."
     )
-    wire_response = serializers.JSONField(
-        source="response", help_text="The message; an error answer's body; null before either."
+    wire_response = serializers.SerializerMethodField(
+        help_text="The message, put together from the events of its stream; an error answer's body; null before either."
     )
     request_sha256 = serializers.SerializerMethodField(
         help_text="Hex SHA-256 of `wire_request` in canonical form (RFC 8785)."
@@ -110,11 +114,18 @@ class RunSerializer(RunListSerializer):
     def get_output(self, run: Run) -> str:
         return run.output if run.is_terminal else events.read_text(run.pk)
 
-    @extend_schema_field({"type": ["object", "null"], "additionalProperties": True})
+    @extend_schema_field(_WIRE)
     def get_wire_request(self, run: Run) -> Any:
         if not self.context.get("with_request", True):
             return None
-        return json.loads(run.wire_request or run.request)
+        written = run.wire_request or run.request
+        return written if self.context.get("as_text") else json.loads(written)
+
+    @extend_schema_field(_WIRE)
+    def get_wire_response(self, run: Run) -> Any:
+        response = run.response
+        # It is stored in ASCII, which is not how anybody sent it.
+        return json.dumps(response, ensure_ascii=False) if response and self.context.get("as_text") else response
 
     def get_request_sha256(self, run: Run) -> str:
         return bytes(run.request_sha256).hex()

@@ -2,10 +2,11 @@
 import { call } from "./api.js";
 import { copyFrom } from "./copy.js";
 import { el, one } from "./dom.js";
+import { indented } from "./json_layout.js";
 import { OPEN } from "./run_stream.js";
-import { headWords, pretty, wireFacts } from "./wire_facts.js";
+import { headWords, wireFacts } from "./wire_facts.js";
 
-/** A request of 20 MB would stop the page; so much of it is shown, all of it is copied. */
+/** A request of 20 MB would stop the page; so much of it is shown, laid out, and all of it is copied, as it was sent. */
 const MOST_SHOWN = 400_000;
 
 export class Wire {
@@ -35,7 +36,7 @@ export class Wire {
     if (wanted === this.shown) return;
     this.shown = wanted;
     try {
-      this.#paint(await call(`runs/${this.run.id}`));
+      this.#paint(await call(`runs/${this.run.id}?wire=text`));
     } catch (error) {
       this.shown = "";
       this.#note(/** @type {Error} */ (error).message);
@@ -54,23 +55,20 @@ export class Wire {
   #paint(run) {
     if (run.id !== this.run?.id) return;
     const waiting = OPEN.has(run.status) ? "The response is shown when the run is over." : "There was no response.";
-    const facts = wireFacts(run).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, el("bdi", {}, value))));
+    const facts = wireFacts({ ...run, wire_response: JSON.parse(run.wire_response ?? "null") }).map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, el("bdi", {}, value))));
     one("[data-wire-facts]", this.root).replaceChildren(...facts);
-    this.#text("head", headWords(run.wire_headers));
-    this.#text("request", pretty(run.wire_request));
-    this.#text("response", pretty(run.wire_response) || waiting);
+    const head = headWords(run.wire_headers);
+    this.#text("head", head, { shown: head, rest: 0 });
+    this.#text("request", run.wire_request, indented(run.wire_request, MOST_SHOWN));
+    const response = run.wire_response ?? waiting;
+    this.#text("response", response, run.wire_response ? indented(response, MOST_SHOWN) : { shown: waiting, rest: 0 });
     this.#note("");
   }
 
-  /** @param {string} name @param {string} text */
-  #text(name, text) {
+  /** @param {string} name @param {string} text to the character @param {import("./json_layout.js").Layout} layout of it */
+  #text(name, text, { shown, rest }) {
     this.texts[name] = text;
-    const place = one(`[data-wire-${name}]`, this.root);
-    if (text.length <= MOST_SHOWN) {
-      place.textContent = text;
-      return;
-    }
-    const left = (text.length - MOST_SHOWN).toLocaleString();
-    place.replaceChildren(text.slice(0, MOST_SHOWN), el("span", { class: "faint" }, `\n… ${left} more characters; Copy takes all of them.`));
+    const more = `\n… ${rest.toLocaleString()} more characters; Copy takes all of them.`;
+    one(`[data-wire-${name}]`, this.root).replaceChildren(shown, ...(rest ? [el("span", { class: "faint" }, more)] : []));
   }
 }

@@ -57,11 +57,3 @@ export function headWords(headers) {
   const lines = Object.entries(headers).map(([name, value]) => `${name.toLowerCase()}: ${value}`);
   return ["POST /v1/messages", "content-type: application/json", ...lines, "(the key is never shown)"].join("\n");
 }
-
-/**
- * JSON as it went over the wire, indented for reading.
- * @param {unknown} value
- */
-export function pretty(value) {
-  return value === null || value === undefined ? "" : JSON.stringify(value, null, 2);
-}

@@ -96,6 +96,27 @@ def test_the_request_can_be_left_out(owner_api: APIClient, make_run: MakeRun) ->
     assert answer.json().keys() == owner_api.get(address(run.pk)).json().keys()
 
 
+def test_what_went_over_the_wire_can_be_had_to_the_character(owner_api: APIClient, make_run: MakeRun) -> None:
+    text = "line\u2028separator, ü, \U0001f388 and \\u0041"
+    run = claim_run(
+        run_id=make_run(temperature=1.0, metadata={"b": 1e-7, "a": 1}, messages=[{"role": "user", "content": text}]).pk
+    )
+    assert run is not None
+    message = {"id": "msg_1", "content": [{"type": "tool_use", "input": {"z": 2.0, "größe": 1}}]}
+    finish_run(run=run, ending=Ending(status=RunStatus.SUCCEEDED, output="", response=message))
+    found = owner_api.get(address(run.pk), {"wire": "text"}).json()
+    assert found["wire_request"] == run.request
+    assert '"temperature":1.0,"metadata":{"b":1e-07,"a":1}' in found["wire_request"]
+    assert found["wire_response"] == (
+        '{"id": "msg_1", "content": [{"type": "tool_use", "input": {"z": 2.0, "größe": 1}}]}'
+    )
+
+
+def test_no_response_is_none_as_text_either(owner_api: APIClient, make_run: MakeRun) -> None:
+    answer = owner_api.get(address(make_run().pk), {"wire": "text", "leave_out": "request"}).json()
+    assert (answer["wire_request"], answer["wire_response"]) == (None, None)
+
+
 def test_a_run_without_a_schema_has_no_verdict(owner_api: APIClient, make_run: MakeRun) -> None:
     assert owner_api.get(address(make_run().pk)).json()["structured"] is None
 
