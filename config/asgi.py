@@ -6,9 +6,9 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-from django.core.asgi import get_asgi_application
+import django
 
-http = get_asgi_application()
+django.setup(set_prefix=False)
 
 from channels.routing import ProtocolTypeRouter  # noqa: E402
 
@@ -16,6 +16,7 @@ from sharing.checks import refuse_wrong_bound  # noqa: E402
 
 refuse_wrong_bound()
 
+from config.http import Handler  # noqa: E402
 from config.websockets import websocket  # noqa: E402
 
-application = ProtocolTypeRouter({"http": http, "websocket": websocket})
+application = ProtocolTypeRouter({"http": Handler(), "websocket": websocket})
