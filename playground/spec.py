@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 import rfc8785
-from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from core.errors import DomainError, InvalidInput, TooLarge
@@ -98,19 +98,19 @@ _object = _verbatim(dict, "object")
 def _tools(value: Json, info: ValidationInfo) -> Text:
     text = _array(value)
     if isinstance(text, str):
-        _check_tools(json.loads(text), schemas=_asks_for_schemas(info))
+        _check_tools(json.loads(text), schemas=_is_new(info))
     return text
 
 
 def _schema(value: Json, info: ValidationInfo) -> Text:
     text = _object(value)
-    if isinstance(text, str) and _asks_for_schemas(info):
+    if isinstance(text, str) and _is_new(info):
         _refuse_faults(json.loads(text), ())
     return text
 
 
-def _asks_for_schemas(info: ValidationInfo) -> bool:
-    return bool((info.context or {}).get("schemas", True))
+def _is_new(info: ValidationInfo) -> bool:
+    return bool((info.context or {}).get("is_new", True))
 
 
 def _check_tools(tools: list[Json], *, schemas: bool) -> None:
@@ -269,6 +269,23 @@ def _variable_list(value: Json) -> Json:
     return value
 
 
+def _one_card_each(cards: list[Variable], info: ValidationInfo) -> list[Variable]:
+    """Two cards of one name leave it to chance which default is sent. What was a version already keeps them."""
+    if not _is_new(info):
+        return cards
+    places: dict[str, int] = {}
+    for index, card in enumerate(cards):
+        first = places.setdefault(card.name, index)
+        if first != index:
+            raise PydanticCustomError(
+                "two_cards",
+                "There are two cards of the variable {name}, {first} and {second} in the list. Keep one of them, or "
+                "give one another name.",
+                {"name": card.name, "first": first + 1, "second": index + 1, "path": f"{index}.name"},
+            )
+    return cards
+
+
 class Spec(Model):
     """A whole version. Absent means absent on the wire too; 0 is sent as 0."""
 
@@ -287,7 +304,15 @@ class Spec(Model):
     output_schema: Annotated[Any, BeforeValidator(_schema)] = None
     thinking: dict[str, Json] | None = None
     api_version: Literal["2023-06-01", "2026-10-21"] | None = None
-    variables: Annotated[list[Variable], BeforeValidator(_variable_list), Field(max_length=MAX_VARIABLES)] | None = None
+    variables: (
+        Annotated[
+            list[Variable],
+            BeforeValidator(_variable_list),
+            Field(max_length=MAX_VARIABLES),
+            AfterValidator(_one_card_each),
+        ]
+        | None
+    ) = None
 
     @pydantic.model_validator(mode="after")
     def _api_version_takes_them(self) -> Spec:
@@ -308,16 +333,17 @@ def _plain(value: Json) -> Json:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
-def parse(raw: Json, *, field: str = "spec", schemas: bool = True) -> Spec:
+def parse(raw: Json, *, field: str = "spec", is_new: bool = True) -> Spec:
     """Check a raw spec. Raises InvalidInput or TooLarge naming the dotted field and what was wrong with it.
 
-    Without `schemas`, tools and output schema are held to be JSON only: for what was a version already.
+    What is not new was a version already, under rules that may have been fewer: its tools and output schema are held to
+    be JSON only, and a variable may have two cards, of which the last counts.
     """
     if not isinstance(raw, dict):
         raise InvalidInput("A spec is a JSON object.", field=field)
     try:
         given = {name: value for name, value in raw.items() if value is not None}
-        spec = Spec.model_validate(given, context={"schemas": schemas})
+        spec = Spec.model_validate(given, context={"is_new": is_new})
         rfc8785.dumps({name: value for name, value in spec.plain().items() if name in ("tool_choice", "thinking")})
     except pydantic.ValidationError as error:
         raise _first_error(error, field) from error
@@ -377,7 +403,7 @@ def _first_error(error: pydantic.ValidationError, field: str) -> DomainError:
     ]
     if problem["type"] == "sampling":
         parts.append(str(problem.get("ctx", {}).get("field", "")))
-    if problem["type"] == "schema":
+    if problem["type"] in ("schema", "two_cards"):
         parts.extend(filter(None, [problem["ctx"]["path"]]))
     path = ".".join([field, *parts]) if field else ".".join(parts)
     if problem["type"] == "text_too_large":

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import InvalidInput
+from playground import template
 
 Json = Any  # the edge: what other programs wrote
 
@@ -88,7 +89,26 @@ def complete(found: Imported, *, default_model: str) -> Imported:
     if not found.spec.get("max_tokens"):
         found.spec["max_tokens"] = DEFAULT_MAX_TOKENS
         found.warn(f"It has no limit of tokens: {DEFAULT_MAX_TOKENS} was filled in.")
+    _one_card_each(found)
     if not found.spec.get("messages"):
         found.spec["messages"] = [{"role": "user", "content": "{{input}}"}]
         found.warn("It has no message of a user: {{input}} was put in its place.")
     return found
+
+
+def _one_card_each(found: Imported) -> None:
+    """Names that differ in their form only are one name here; of its cards the last stays, as a later line would."""
+    given = found.spec.get("variables")
+    cards = [{"name": name, "card": card} for name, card in given.items()] if isinstance(given, dict) else given
+    if not isinstance(cards, list) or not all(isinstance(card, dict) for card in cards):
+        return
+    last = {_normal(card.get("name")): index for index, card in enumerate(cards)}
+    kept = [card for index, card in enumerate(cards) if last[_normal(card.get("name"))] == index]
+    if len(kept) == len(cards):
+        return
+    found.spec["variables"] = {each["name"]: each["card"] for each in kept} if isinstance(given, dict) else kept
+    found.warn("Some variables came twice under one name; the last of them stays.")
+
+
+def _normal(name: Json) -> str:
+    return template.normal_name(name) or name if isinstance(name, str) else repr(name)

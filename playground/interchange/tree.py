@@ -45,7 +45,7 @@ def read_nodes(entries: Sequence[Entry], *, known: frozenset[str]) -> list[Node]
 
 
 def _node(entry: Entry, where: str, known: frozenset[str]) -> Node:
-    spec = specs.parse(entry.spec, field=f"{where}.spec", schemas=False)
+    spec = specs.parse(entry.spec, field=f"{where}.spec", is_new=False)
 
     def reference(text: Any, kind: specs.TextKind) -> dict[str, str]:
         del kind

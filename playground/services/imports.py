@@ -126,7 +126,7 @@ def _check_json_texts(nodes: Sequence[tree.Node], texts: Texts) -> None:
     for (field, name), number in wanted.items():
         smallest = {"model": "x", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}]}
         try:
-            specs.parse({**smallest, field: texts.read(name).decode("utf-8")}, schemas=False)
+            specs.parse({**smallest, field: texts.read(name).decode("utf-8")}, is_new=False)
         except DomainError as error:
             raise InvalidInput(f"Version {number}: {error.message}", code=error.code, field=field) from error
 

@@ -67,7 +67,8 @@ export class CardSet {
     this.saved = saved;
     this.renames = [];
     this.cards = new Map((saved ?? []).map((card) => [normalName(card.name) ?? card.name, complete(card)]));
-    this.before = canonical([...this.cards.values()]);
+    // Of two cards of one name the last counts; a version is no longer saved with both.
+    this.before = canonical((saved ?? []).map(complete));
   }
 
   /** @returns {VariableCard[] | undefined} for the spec: as it was loaded, unless something of it was changed */

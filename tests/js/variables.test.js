@@ -108,8 +108,14 @@ function cardSet(cards) {
 }
 
 test("cards that nobody changed are part of the version as they were saved", () => {
-  const saved = [{ name: "a", default: "1" }, { name: "a", default: "2" }, { name: "b", type: "json" }];
+  const saved = [{ name: "a", default: "1" }, { name: "b", type: "json" }];
   for (const cards of [undefined, [], saved]) assert.equal(cardSet(cards).read(), cards);
+});
+
+test("of two cards of one name, which no version is saved with any more, the last is read", () => {
+  const [a, b] = [{ name: "a", default: "1" }, { name: "b", type: "json", description: "" }];
+  const last = { name: "a", type: "text", description: "", default: "2" };
+  assert.deepEqual(cardSet([a, b, { name: "a", default: "2" }]).read(), [last, b]);
 });
 
 test("a changed card is unsaved work, and changed back it is none", () => {

@@ -214,6 +214,20 @@ def test_a_messages_body_is_kept_as_it_is() -> None:
     assert "variables: x" in found.warnings[1]
 
 
+@pytest.mark.parametrize(
+    "variables",
+    [
+        [{"name": "x", "default": "1"}, {"name": "y"}, {"name": " x ", "default": "2"}],
+        {"cafe\u0301": "1", "y": None, "caf\u00e9": "2"},
+    ],
+)
+def test_of_two_variables_of_one_name_the_last_stays_and_that_is_told(variables: Any) -> None:
+    found = read({**MESSAGES, "variables": variables})
+    cards = parse(found.spec).plain()["variables"]
+    assert [(card["name"], card.get("default")) for card in cards] == [("y", None), (cards[1]["name"], "2")]
+    assert "Some variables came twice under one name; the last of them stays." in found.warnings
+
+
 def test_blocks_that_a_version_does_not_keep_are_told() -> None:
     content = [{"type": "server_tool_use", "id": "a", "name": "web_search"}, {"type": "text", "text": "t", "later": 1}]
     found = read({"model": "m", "max_tokens": 1, "messages": [{"role": "assistant", "content": content}]})

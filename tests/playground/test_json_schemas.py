@@ -183,7 +183,7 @@ def test_a_save_names_the_place_inside_the_schema(change: dict[str, Any], field:
 
 def test_what_was_a_version_already_is_not_asked_for_its_schemas() -> None:
     written = '{"type":"objekt"}'
-    assert spec.parse({**GOOD, "output_schema": written}, schemas=False).plain()["output_schema"] == written
+    assert spec.parse({**GOOD, "output_schema": written}, is_new=False).plain()["output_schema"] == written
 
 
 def test_references_and_the_order_of_keys_are_kept_to_the_character() -> None:
@@ -203,7 +203,7 @@ def test_a_broken_schema_is_refused_before_anything_is_saved(owner_api: APIClien
 def test_an_old_version_with_a_broken_schema_loads_and_runs(
     owner_api: APIClient, prompt: Prompt, save: Callable[..., SavedVersion]
 ) -> None:
-    old = spec.parse({**GOOD, "output_schema": '{"type":"objekt"}'}, schemas=False)
+    old = spec.parse({**GOOD, "output_schema": '{"type":"objekt"}'}, is_new=False)
     number = save_version(author=prompt.owner, prompt=prompt, spec=old).version.number
     url = f"/api/v1/prompts/{prompt.pk}/versions/{number}"
     read = owner_api.get(url, {"include": "texts"}).json()["spec"]

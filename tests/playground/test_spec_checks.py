@@ -49,6 +49,8 @@ GOOD: dict[str, Any] = {"model": "m", "max_tokens": 5, "messages": [{"role": "us
         ({"temperature": 0, "api_version": "2026-10-21"}, "spec.temperature"),
         ({"api_version": "2020-01-01"}, "spec.api_version"),
         ({"variables": [{"name": "two words"}]}, "spec.variables.0.name"),
+        ({"variables": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}, "spec.variables.2.name"),
+        ({"variables": {"caf\u00e9": "x", "cafe\u0301": "y"}}, "spec.variables.1.name"),
         ({"unknown": 1}, "spec.unknown"),
     ],
 )
@@ -70,6 +72,10 @@ def test_a_bad_field_is_named(change: dict[str, Any], field: str) -> None:
         ({"messages": [{"role": "x", "content": "y"}]}, "Must be 'user' or 'assistant'."),
         ({"messages": ["x"]}, "Must be a JSON object."),
         ({"mesages": 1}, "There is no such field in a spec."),
+        (
+            {"variables": [{"name": "b"}, {"name": " a"}, {"name": "a", "default": "{1}"}]},
+            "There are two cards of the variable a, 2 and 3 in the list. Keep one of them, or give one another name.",
+        ),
     ],
 )
 def test_the_sentence_speaks_to_the_author(change: dict[str, Any], sentence: str) -> None:
@@ -103,6 +109,12 @@ def test_variables_may_come_as_a_mapping_and_names_are_kept_in_nfc() -> None:
     plain = spec.parse({**GOOD, "variables": {"cafe\u0301": {"default": "x"}, "b": "y"}}).plain()
     assert [card["name"] for card in plain["variables"]] == ["caf\u00e9", "b"]
     assert [card["default"] for card in plain["variables"]] == ["x", "y"]
+
+
+def test_two_cards_of_one_name_stay_where_they_were_a_version_already() -> None:
+    cards = [{"name": "a", "default": "1"}, {"name": "a", "default": "2"}]
+    plain = spec.parse({**GOOD, "variables": cards}, is_new=False).plain()
+    assert [card["default"] for card in plain["variables"]] == ["1", "2"]
 
 
 def test_turns_name_their_field_too() -> None:
