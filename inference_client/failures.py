@@ -1,7 +1,6 @@
 """From what went wrong upstream to an error code, a sentence, and the decision to try again. Pure.
 
-The SDK raises three kinds: APIStatusError (an error answer, or an `error` event inside a 200 stream, told apart by
-`status_code`), APIConnectionError (no answer), and raw httpx2 errors once the answer has begun.
+An error answer and an `error` event inside a stream are the same exception, told apart by the status.
 
 code                   when
 invalid_request        the upstream refuses the request (400, 404, 409, 413, 422): its own words are shown
@@ -22,10 +21,9 @@ import dataclasses
 import re
 from collections.abc import Mapping
 
-import anthropic
-import httpx2
-
+from http_stream.client import BrokenOff, Unanswered, Unreachable
 from inference_client.outcomes import STREAM_CUT, Failure
+from inference_client.posting import NoAnswerInTime
 from inference_client.providers import Target
 
 MAX_ATTEMPTS = 3
@@ -77,8 +75,37 @@ TOTAL_TIMEOUT = Failure(code="timeout", message="The run was stopped after 15 mi
 UNREADABLE = Failure(code="upstream_error", message="The model server sent an answer that cannot be read.")
 
 
-def classify(error: Exception, *, begun: bool, target: Target) -> Failure:
-    """The Failure an exception of the SDK or of httpx2 stands for; `begun`: a token had already arrived."""
+class ErrorAnswer(Exception):
+    """An answer that is an error, or an `error` event inside one (status 200). `body`: its JSON, or its text."""
+
+    def __init__(self, *, status: int, headers: Mapping[str, str], body: object) -> None:
+        super().__init__(f"status {status}")
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+    @property
+    def type(self) -> str:
+        return str(_under(self.body, "error", "type") or "")
+
+    @property
+    def message(self) -> object:
+        return _under(self.body, "error", "message")
+
+    @property
+    def error_code(self) -> object:
+        """What our backend names as the cause."""
+        return _under(self.body, "error", "details", "error_code")
+
+
+def _under(value: object, *names: str) -> object:
+    for name in names:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def classify(error: BaseException, *, begun: bool, target: Target) -> Failure:
+    """The Failure that an exception of an exchange stands for; `begun`: a token had already arrived."""
     failure = _classify(error, begun=begun, target=target)
     if target.is_ours:
         return failure
@@ -88,16 +115,25 @@ def classify(error: Exception, *, begun: bool, target: Target) -> Failure:
     return dataclasses.replace(failure, message=message)
 
 
-def _classify(error: Exception, *, begun: bool, target: Target) -> Failure:
-    if isinstance(error, anthropic.APIStatusError):
+def _classify(error: BaseException, *, begun: bool, target: Target) -> Failure:
+    if isinstance(error, ErrorAnswer):
         return _from_answer(error, begun=begun, target=target)
-    if isinstance(error, anthropic.APIConnectionError):
-        return _without_answer(error.__cause__ or error, target)
-    if isinstance(error, httpx2.TimeoutException):
+    if isinstance(error, Unreachable):
+        return Failure(
+            code="inference_unavailable", message="The inference backend does not answer. Nothing was generated."
+        )
+    if isinstance(error, Unanswered):
+        # Tried again only where the run's id makes that harmless: Anthropic would generate, and charge, a second time.
+        return Failure(
+            code="inference_unavailable",
+            message="The inference backend closed the connection before it answered.",
+            retryable=target.is_ours,
+        )
+    if isinstance(error, NoAnswerInTime):
+        return Failure(code="timeout", message="The model did not begin to answer in time.")
+    if isinstance(error, TimeoutError):
         return Failure(code="timeout", message="The model stopped sending. What had arrived is kept.")
-    if isinstance(error, httpx2.TransportError):
-        return STREAM_CUT
-    return UNREADABLE
+    return STREAM_CUT if isinstance(error, BrokenOff) else UNREADABLE
 
 
 def retry_delay_s(failure: Failure, *, attempt: int) -> float | None:
@@ -117,36 +153,36 @@ def plain_sentence(text: object) -> str:
     return _UNPRINTABLE.sub(" ", str(text or "")).strip()[:_LONGEST_MESSAGE]
 
 
-def _from_answer(error: anthropic.APIStatusError, *, begun: bool, target: Target) -> Failure:
+def _from_answer(error: ErrorAnswer, *, begun: bool, target: Target) -> Failure:
     code = _code_of(error)
     if code == "unauthorized" and not target.is_ours:
         code = "provider_key_refused"
     message = _OWN_KEY_REFUSED if code == "provider_key_refused" and target.source == "own" else _SENTENCES[code]
     if error.error_code == "capacity_starting":
         message = "The GPUs for this model are starting. Try again in a minute."
-    told = plain_sentence(error.api_message) if code in _QUOTED else ""
+    told = plain_sentence(error.message) if code in _QUOTED else ""
     return Failure(
         code=code,
         message=f"{message.removesuffix('.')}: {told}" if told else message,
         retryable=not begun and _may_retry(error, code),
-        retry_after_s=_retry_after_s(error.response.headers),
+        retry_after_s=_retry_after_s(error.headers),
     )
 
 
-def _code_of(error: anthropic.APIStatusError) -> str:
-    if error.status_code == 200:
-        return _BY_TYPE.get(str(error.type), "upstream_error")
-    if error.status_code in _BY_STATUS:
-        return _BY_STATUS[error.status_code]
-    return "invalid_request" if 400 <= error.status_code < 500 else "upstream_error"
+def _code_of(error: ErrorAnswer) -> str:
+    if error.status == 200:
+        return _BY_TYPE.get(error.type, "upstream_error")
+    if error.status in _BY_STATUS:
+        return _BY_STATUS[error.status]
+    return "invalid_request" if 400 <= error.status < 500 else "upstream_error"
 
 
-def _may_retry(error: anthropic.APIStatusError, code: str) -> bool:
+def _may_retry(error: ErrorAnswer, code: str) -> bool:
     """The upstream's own word (`x-should-retry`) first; then 429, 529, and a twin in flight for the same key (409)."""
-    advice = error.response.headers.get("x-should-retry")
+    advice = error.headers.get("x-should-retry")
     if advice in {"true", "false"}:
         return bool(advice == "true")
-    return code in {"rate_limited", "upstream_overloaded"} or error.status_code == 409
+    return code in {"rate_limited", "upstream_overloaded"} or error.status == 409
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
@@ -155,21 +191,3 @@ def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         return None
     return seconds if 0 < seconds < 1e9 else None
-
-
-def _without_answer(cause: BaseException, target: Target) -> Failure:
-    """No answer began. Only a connection lost after it stood is tried again: the run's id makes that harmless.
-
-    Anthropic would generate, and charge, a second time.
-    """
-    if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout):
-        return Failure(
-            code="inference_unavailable", message="The inference backend does not answer. Nothing was generated."
-        )
-    if isinstance(cause, httpx2.TimeoutException):
-        return Failure(code="timeout", message="The model did not begin to answer in time.")
-    return Failure(
-        code="inference_unavailable",
-        message="The inference backend closed the connection before it answered.",
-        retryable=target.is_ours,
-    )

@@ -30,7 +30,7 @@ class Outcome:
     """One exchange with the model, whole or broken off.
 
     `text` is all the text that arrived; `response` the message as far as it arrived, or the body of an error answer;
-    `complete` whether the stream came to its `message_stop`; `sent` the request's bytes, None if nothing was sent.
+    `complete` whether the stream came to its `message_stop`.
     """
 
     text: str = ""
@@ -41,7 +41,6 @@ class Outcome:
     failure: Failure | None = None
     first_token_at: dt.datetime | None = None
     upstream_request_id: str = ""
-    sent: bytes | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -59,7 +58,6 @@ class Ending:
     upstream_request_id: str = ""
     input_tokens: int | None = None
     output_tokens: int | None = None
-    wire_request: str | None = None
 
 
 STREAM_CUT = Failure(
@@ -73,7 +71,7 @@ WORKER_LOST = Failure(
 INTERNAL_ERROR = Failure(code="internal_error", message="Something broke on our side while this run was sent.")
 
 
-def conclude(outcome: Outcome, *, wire_request: str | None = None, structured: dict[str, Any] | None = None) -> Ending:
+def conclude(outcome: Outcome, *, structured: dict[str, Any] | None = None) -> Ending:
     """The end of a run. An answer without its `message_stop` or without a stop reason is never a success."""
     failure = outcome.failure
     whole = outcome.complete and bool(outcome.stop_reason)
@@ -92,7 +90,6 @@ def conclude(outcome: Outcome, *, wire_request: str | None = None, structured: d
         input_tokens=_input_tokens(outcome.response),
         # Told at the end of an answer only; what its beginning says is a placeholder.
         output_tokens=_count(outcome.response, "output_tokens") if outcome.complete else None,
-        wire_request=wire_request,
     )
 
 

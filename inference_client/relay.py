@@ -138,8 +138,7 @@ def _write(run: Run, outcome: Outcome) -> None:
                 return
             # Asked to stop meanwhile, or no longer ours, and then the end below is not written either.
             outcome = dataclasses.replace(outcome, failure=None, stopped=True)
-    wire_request = _differing_wire(run, outcome.sent)
-    _finish(run, conclude(outcome, wire_request=wire_request, structured=_structured(run, outcome)))
+    _finish(run, conclude(outcome, structured=_structured(run, outcome)))
 
 
 def _finish(run: Run, ending: Ending) -> None:
@@ -178,17 +177,3 @@ def _checked(run: Run, outcome: Outcome, schema: Mapping[str, Any]) -> dict[str,
         while not concurrent.futures.wait([checking], timeout=RENEW_EVERY_S).done:
             _renew(run, outcome.first_token_at)
     return checking.result().plain()
-
-
-def _differing_wire(run: Run, sent: bytes | None) -> str | None:
-    """What went out, if it does not mean the same as the stored request. That would be a bug of ours or the SDK's."""
-    if sent is None or sent == run.request.encode():
-        return None
-    wire = json.loads(sent)
-    # The canonical form of a request of 20 MB takes a second, sorted JSON a tenth of it; and they differ but rarely.
-    if json.dumps(wire, sort_keys=True) == json.dumps(json.loads(run.request), sort_keys=True):
-        return None
-    if services.canonical_sha256(wire) == bytes(run.request_sha256):
-        return None
-    log.error("the wire request differs from the run's", extra={"run": str(run.pk)})
-    return json.dumps(wire)

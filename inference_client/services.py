@@ -194,7 +194,6 @@ def finish_run(*, run: Run, ending: Ending, now: dt.datetime | None = None) -> b
         "output_tokens": ending.output_tokens,
         "excerpt": excerpt_of(ending.output),
         "cost_usd": _cost_of(run, ending),
-        "wire_request": ending.wire_request,
     }
     if ending.first_token_at is not None:
         changes["first_token_at"] = ending.first_token_at

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import httpx2
 import pydantic_core
 
-from inference_backend.engines.frames import FrameDecoder
+from http_stream.client import BrokenOff, StreamClient, Unanswered, read_limited
+from http_stream.frames import BrokenFrame, FrameDecoder
 from inference_backend.engines.protocol import JsonObject
-from inference_backend.engines.stream import StreamClient, read_limited
 from inference_backend.errors import (
     EngineBusyError,
     EngineConnectionError,
@@ -78,12 +78,13 @@ class WireEngine:
     async def _frames(self, path: str, body: dict[str, Any]) -> AsyncGenerator[str]:
         """The data of each server-sent event of an answer."""
         decoder = FrameDecoder()
-        async with self._stream.post(path, _encode(body)) as answer:
-            if answer.status != 200:
-                raise _refusal(answer.status, await read_limited(answer, ERROR_BODY_LIMIT))
-            while data := await answer.read():
-                for payload in decoder.feed(data):
-                    yield payload
+        with _translate_stream():
+            async with self._stream.post(path, _encode(body)) as answer:
+                if answer.status != 200:
+                    raise _refusal(answer.status, await read_limited(answer, ERROR_BODY_LIMIT))
+                while data := await answer.read():
+                    for payload in decoder.feed(data):
+                        yield payload
 
     async def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> bytes:
         """The whole answer of a small call."""
@@ -118,6 +119,18 @@ class WireEngine:
             yield response
         finally:
             await response.aclose()
+
+
+@contextmanager
+def _translate_stream() -> Iterator[None]:
+    try:
+        yield
+    except Unanswered as error:
+        raise EngineConnectionError("The engine cannot be reached.") from error
+    except BrokenOff as error:
+        raise EngineCutError("The connection to the engine broke during the answer.") from error
+    except BrokenFrame as error:
+        raise EngineProtocolError("The engine sent something that is not an event stream.") from error
 
 
 @contextmanager

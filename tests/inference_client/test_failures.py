@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import anthropic
-import httpx2
 import pytest
 
-from inference_client.failures import classify, plain_sentence, retry_delay_s
+from http_stream.client import BrokenOff, Unanswered, Unreachable
+from inference_client.failures import ErrorAnswer, classify, plain_sentence, retry_delay_s
 from inference_client.models import Provider, RunStatus
 from inference_client.outcomes import Ending, Failure, Outcome, conclude
+from inference_client.posting import NoAnswerInTime
 from inference_client.providers import Target
 
 OURS = Target(
@@ -21,16 +21,14 @@ OURS = Target(
     source="service",
     reference="service",
 )
-REQUEST = httpx2.Request("POST", "http://upstream/v1/messages")
 
 
 def status_error(
     status: int, kind: str = "", message: str = "told", *, details: Any = None, **headers: str
-) -> anthropic.APIStatusError:
+) -> ErrorAnswer:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    response = httpx2.Response(status, headers=named, request=REQUEST)
     body = {"type": "error", "error": {"type": kind, "message": message, "details": details}}
-    return anthropic.APIStatusError("error", response=response, body=body)
+    return ErrorAnswer(status=status, headers=named, body=body)
 
 
 @pytest.mark.parametrize(
@@ -64,32 +62,33 @@ def test_each_error_has_its_code(status: int, kind: str, code: str) -> None:
 @pytest.mark.parametrize(
     ("error", "code", "retryable"),
     [
-        (httpx2.ConnectError("x"), "inference_unavailable", False),
-        (httpx2.ConnectTimeout("x"), "inference_unavailable", False),
-        (httpx2.ReadTimeout("x"), "timeout", False),
-        (httpx2.RemoteProtocolError("x"), "inference_unavailable", True),
-        (httpx2.ReadError("x"), "inference_unavailable", True),
+        (Unreachable("x"), "inference_unavailable", False),
+        (NoAnswerInTime(), "timeout", False),
+        (Unanswered("x"), "inference_unavailable", True),
     ],
 )
 def test_no_answer_is_told_apart_by_its_cause(error: Exception, code: str, retryable: bool) -> None:
-    wrapped = anthropic.APIConnectionError(request=REQUEST)
-    wrapped.__cause__ = error
-    failure = classify(wrapped, begun=False, target=OURS)
+    failure = classify(error, begun=False, target=OURS)
     assert (failure.code, failure.retryable) == (code, retryable)
 
 
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (httpx2.RemoteProtocolError("x"), "stream_cut"),
-        (httpx2.ReadError("x"), "stream_cut"),
-        (httpx2.ReadTimeout("x"), "timeout"),
+        (BrokenOff("x"), "stream_cut"),
+        (TimeoutError("x"), "timeout"),
         (ValueError("x"), "upstream_error"),
     ],
 )
 def test_an_answer_that_breaks_off_is_told_apart_by_how(error: Exception, code: str) -> None:
     failure = classify(error, begun=True, target=OURS)
     assert (failure.code, failure.retryable) == (code, False)
+
+
+@pytest.mark.parametrize("body", ["Bad Gateway", None, [], {"error": "no"}, {"error": {"details": 7}}])
+def test_an_error_answer_of_another_shape_is_told_by_its_status(body: object) -> None:
+    failure = classify(ErrorAnswer(status=500, headers={}, body=body), begun=False, target=OURS)
+    assert (failure.code, failure.message) == ("upstream_error", "The model server reported an error.")
 
 
 @pytest.mark.parametrize(

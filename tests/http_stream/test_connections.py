@@ -6,8 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from inference_backend.engines.stream import HIGH_WATER_BYTES, MAX_HEAD_BYTES, StreamClient
-from inference_backend.errors import EngineConnectionError, EngineCutError
+from http_stream.client import HIGH_WATER_BYTES, MAX_HEAD_BYTES, BrokenOff, StreamClient, Unanswered, Unreachable
 
 Handler = Callable[["Peer"], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -138,7 +137,7 @@ async def test_an_answer_that_never_began_is_a_failed_connection(sent: bytes) ->
         await peer.send(sent)
 
     async with talking_to(break_off) as client:
-        with pytest.raises(EngineConnectionError):
+        with pytest.raises(Unanswered):
             await whole(client)
 
 
@@ -153,7 +152,7 @@ async def test_an_answer_that_breaks_off_is_never_taken_for_a_whole_one(sent: by
         await peer.send(sent)
 
     async with talking_to(break_off) as client:
-        with pytest.raises(EngineCutError):
+        with pytest.raises(BrokenOff):
             await whole(client)
 
 
@@ -197,11 +196,32 @@ async def test_an_engine_is_made_to_wait_for_a_slow_reader() -> None:
 
 async def test_nobody_listening_is_a_failed_connection() -> None:
     client = StreamClient("http://127.0.0.1:1", headers={}, connect_s=5, keepalive_s=0)
-    with pytest.raises(EngineConnectionError):
+    with pytest.raises(Unreachable):
         await whole(client)
 
 
 async def test_a_name_that_is_none_is_a_failed_connection() -> None:
     client = StreamClient(f"http://{'a' * 70}.invalid", headers={}, connect_s=5, keepalive_s=0)
-    with pytest.raises(EngineConnectionError):
+    with pytest.raises(Unreachable):
         await whole(client)
+
+
+async def test_a_request_takes_headers_of_its_own_and_the_answer_tells_its_own() -> None:
+    seen: list[bytes] = []
+
+    async def listen(peer: Peer) -> None:
+        seen.append(await peer.request())
+        await peer.send(OK + b"Request-Id: r1\r\nContent-Length: 0\r\n\r\n")
+
+    async with talking_to(listen) as client, client.post("/", b"{}", {"x-run": "7"}) as answer:
+        assert answer.headers["request-id"] == "r1"
+    assert b"\r\nx-run: 7\r\n" in seen[0]
+    assert b"\r\nx-a: b\r\n" in seen[0]
+
+
+@pytest.mark.parametrize("value", ["a\r\nx-admin: yes", "a\nb", "a\0b", "€"])
+async def test_a_header_that_would_begin_another_line_is_refused(value: str) -> None:
+    async with talking_to(always) as client:
+        with pytest.raises(ValueError, match=r"fit in a line|latin-1"):
+            async with client.post("/", b"{}", {"x-run": value}):
+                pass

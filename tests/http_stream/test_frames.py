@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inference_backend.engines.frames import MAX_FRAME_BYTES, FrameDecoder
-from inference_backend.errors import EngineProtocolError
+from http_stream.frames import MAX_FRAME_BYTES, BrokenFrame, FrameDecoder
 
 LINE_ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 DATA_LINES = st.lists(st.text(alphabet="aé🙂:{ }", max_size=8), min_size=1, max_size=3)
@@ -37,8 +36,8 @@ def test_any_bytes_give_the_same_frames_or_the_same_refusal_in_any_cut(data: byt
     def outcome(where: list[int]) -> list[str] | str:
         try:
             return decode(data, where)
-        except EngineProtocolError as error:
-            return error.message
+        except BrokenFrame as error:
+            return str(error)
 
     assert outcome(cuts) == outcome([])
 
@@ -49,13 +48,13 @@ def test_an_unfinished_frame_is_not_delivered() -> None:
 
 def test_a_frame_without_end_is_refused_before_it_fills_the_memory() -> None:
     decoder = FrameDecoder()
-    with pytest.raises(EngineProtocolError):
+    with pytest.raises(BrokenFrame):
         list(feed_often(decoder, b"data: " + b"x" * (MAX_FRAME_BYTES // 8)))
 
 
 def test_many_data_lines_without_end_are_refused_as_well() -> None:
     decoder = FrameDecoder()
-    with pytest.raises(EngineProtocolError):
+    with pytest.raises(BrokenFrame):
         list(feed_often(decoder, b"data: " + b"x" * (MAX_FRAME_BYTES // 8) + b"\n"))
 
 
@@ -65,5 +64,5 @@ def feed_often(decoder: FrameDecoder, chunk: bytes) -> Iterator[str]:
 
 
 def test_text_that_is_not_utf8_is_refused() -> None:
-    with pytest.raises(EngineProtocolError):
+    with pytest.raises(BrokenFrame):
         decode(b"data: \xff\xfe\n\n", [])

@@ -1,12 +1,13 @@
-"""The streaming half of HTTP towards an engine: one POST, and the bytes of its answer as they come.
+"""The streaming half of HTTP: one POST, and the bytes of its answer as they come.
 
 A general client passes each piece through a dozen layers, which for answers of one token a piece costs more than all
-that the service does with it. Here the transport of the loop feeds the parser that also reads our own callers.
+that we do with it. Here the transport of the loop feeds the parser that also reads our own callers.
 """
 
 import asyncio
 import base64
 import collections
+import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -16,11 +17,22 @@ from typing import cast
 import httptools
 import httpx2
 
-from inference_backend.errors import EngineConnectionError, EngineCutError
-
 MAX_HEAD_BYTES = 64 * 1024
-# Of an answer that nobody takes, so much is held before the engine is made to wait.
+# Of an answer that nobody takes, so much is held before the server is made to wait.
 HIGH_WATER_BYTES = 256 * 1024
+_LINE_ENDS = re.compile(r"[\r\n\0]")
+
+
+class Unanswered(Exception):
+    """The connection was lost before an answer began: whether the server did anything is not known."""
+
+
+class Unreachable(Unanswered):
+    """There was no connection: nothing was sent."""
+
+
+class BrokenOff(Exception):
+    """The answer ended before its end."""
 
 
 class StreamClient:
@@ -43,19 +55,23 @@ class StreamClient:
             fields["authorization"] = f"Basic {base64.b64encode(address.userinfo).decode('ascii')}"
         if not keepalive_s:
             fields["connection"] = "close"
-        self._head = "".join(f"{name}: {value}\r\n" for name, value in {**fields, **headers}.items()).encode("latin-1")
+        self._head = _lines({**fields, **headers})
         self._idle: collections.deque[_Connection] = collections.deque()
         self._open: set[_Connection] = set()
         self._tls: ssl.SSLContext | None = None
 
     @asynccontextmanager
-    async def post(self, path: str, content: bytes) -> AsyncIterator["StreamedAnswer"]:
+    async def post(
+        self, path: str, content: bytes, headers: Mapping[str, str] | None = None
+    ) -> AsyncIterator["StreamedAnswer"]:
         """The answer, once its head is there. Leaving the context early closes the connection, and waits until it is.
 
-        Raises EngineConnectionError where no answer began. Whoever calls bounds the time.
+        A request that met the end of a kept connection is sent once more: the server must take the two for one, or
+        `keepalive_s` be 0. Raises Unanswered where no answer began, ValueError for a header that ends its line. Whoever
+        calls bounds the time.
         """
         line = f"POST {self._prefix}{path} HTTP/1.1\r\ncontent-length: {len(content)}\r\n"
-        request = line.encode("latin-1") + self._head + b"\r\n" + content
+        request = line.encode("latin-1") + self._head + _lines(headers or {}) + b"\r\n" + content
         connection, answer = await self._begin(request)
         try:
             yield answer
@@ -72,12 +88,12 @@ class StreamClient:
             try:
                 return connection, await self._send(connection, request)
             except _GoneBeforeAnyByteError:
-                continue  # the engine closed it, having been idle for long, at the moment that it was used
+                continue  # the server closed it, having been idle for long, at the moment that it was used
         try:
             connection = await self._connect()
             return connection, await self._send(connection, request)
         except _GoneBeforeAnyByteError as error:
-            raise EngineConnectionError("The engine cannot be reached.") from error
+            raise Unanswered("The connection was closed before an answer.") from error
 
     async def _send(self, connection: "_Connection", request: bytes) -> "StreamedAnswer":
         try:
@@ -97,7 +113,7 @@ class StreamClient:
             async with asyncio.timeout(self._connect_s):
                 _, connection = await loop.create_connection(_Connection, self._host, self._port, ssl=self._tls)
         except (OSError, TimeoutError, UnicodeError) as error:
-            raise EngineConnectionError("The engine cannot be reached.") from error
+            raise Unreachable("There is no connection.") from error
         self._open.add(connection)
         return connection
 
@@ -134,6 +150,8 @@ class StreamedAnswer:
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self.status = 0
+        #: By name in lower case; of a field that came twice, the last.
+        self.headers: dict[str, str] = {}
         self.is_whole = False
         self.may_keep_alive = False
         #: Whether the head says where the body ends; else the end of the connection is its end.
@@ -152,7 +170,7 @@ class StreamedAnswer:
             await self._change()
 
     async def read(self) -> bytes:
-        """All that has come since the last call; b"" at the end. Raises EngineCutError."""
+        """All that has come since the last call; b"" at the end. Raises BrokenOff."""
         while not self._parts:
             if self._failure is not None:
                 raise self._failure
@@ -267,8 +285,11 @@ class _Connection(asyncio.Protocol):
     # httptools
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if name.lower() in {b"content-length", b"transfer-encoding"}:
+        field = name.lower().decode("latin-1")
+        if field in {"content-length", "transfer-encoding"}:
             self._is_framed = True
+        if self._answer is not None:
+            self._answer.headers[field] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
         if self._parser is None or self._answer is None:
@@ -289,13 +310,23 @@ class _Connection(asyncio.Protocol):
 
 
 def _broken(answer: StreamedAnswer, cause: Exception | None) -> Exception:
-    error: EngineConnectionError | EngineCutError
+    error: Unanswered | BrokenOff
     if answer.status:
-        error = EngineCutError("The connection to the engine broke during the answer.")
+        error = BrokenOff("The connection broke during the answer.")
     else:
-        error = EngineConnectionError("The engine cannot be reached.")
+        error = Unanswered("The connection was closed before an answer.")
     error.__cause__ = cause
     return error
+
+
+def _lines(headers: Mapping[str, str]) -> bytes:
+    """The lines of a head. Raises ValueError for a text that would begin a line of its own."""
+    lines = []
+    for name, value in headers.items():
+        if _LINE_ENDS.search(name) or _LINE_ENDS.search(value):
+            raise ValueError(f"The header {name!r} does not fit in a line.")
+        lines.append(f"{name}: {value}\r\n")
+    return "".join(lines).encode("latin-1")
 
 
 async def read_limited(answer: StreamedAnswer, limit: int) -> bytes:

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from inference_backend.errors import EngineProtocolError
-
 MAX_FRAME_BYTES = 4 * 1024 * 1024
 _LINE_END = re.compile(rb"[\r\n]")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class BrokenFrame(ValueError):
+    """What came is no event stream."""
 
 
 class FrameDecoder:
@@ -17,7 +19,8 @@ class FrameDecoder:
     LF, CRLF or CR (HTML standard, section "Interpreting an event stream").
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, most_bytes: int = MAX_FRAME_BYTES) -> None:
+        self._most_bytes = most_bytes
         self._buffer = bytearray()
         self._searched = 0
         self._data: list[bytes] = []
@@ -26,7 +29,7 @@ class FrameDecoder:
         self._at_start = True
 
     def feed(self, chunk: bytes) -> Iterator[str]:
-        """Raises EngineProtocolError for data that is not UTF-8 and for a frame beyond MAX_FRAME_BYTES."""
+        """Raises BrokenFrame for data that is not UTF-8 and for a frame beyond `most_bytes`."""
         if not self._buffer and not self._data and (payload := self._read_plain(chunk)) is not None:
             yield payload
             return
@@ -36,15 +39,15 @@ class FrameDecoder:
                 self._take_field(line)
             elif self._data:
                 yield self._take_frame()
-        if len(self._buffer) + self._data_bytes > MAX_FRAME_BYTES:
-            raise EngineProtocolError("The engine sent a frame that is too large.")
+        if len(self._buffer) + self._data_bytes > self._most_bytes:
+            raise BrokenFrame("A frame is too large.")
 
     def _read_plain(self, chunk: bytes) -> str | None:
         """What nearly every chunk is: one frame of one line of data, uncut."""
         if (
             self._at_start
             or self._skip_line_feed
-            or len(chunk) > MAX_FRAME_BYTES
+            or len(chunk) > self._most_bytes
             or not chunk.startswith(b"data: ")
             or not chunk.endswith(b"\n\n")
             or chunk.find(b"\n") != len(chunk) - 2
@@ -89,4 +92,4 @@ def _decode(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise EngineProtocolError("The engine sent text that is not UTF-8.") from error
+        raise BrokenFrame("A frame is not UTF-8.") from error
