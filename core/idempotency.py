@@ -89,6 +89,18 @@ class MadeAndDeleted(Conflict):
     default_next_step = "Use a new key to make another."
 
 
+def found_before(
+    *, account_id: uuid.UUID, scope: str, key: str | None, request: bytes, find: Callable[[uuid.UUID], Made]
+) -> Made | None:
+    """What `once` would find of an earlier call with this key, or None.
+
+    For a caller that has to read or refuse before it makes anything: what the first call was allowed, its repetition is
+    told, whatever changed since. Raises IdempotencyKeyReused, MadeAndDeleted, InvalidInput.
+    """
+    earlier = recall(account_id=account_id, scope=scope, key=key, request=request)
+    return None if earlier is None else _found(find, earlier)
+
+
 class _Lost(Exception):
     """A twin with the same key committed first; what this call made is rolled back."""
 
@@ -106,9 +118,9 @@ def once(
 
     Raises IdempotencyKeyReused, MadeAndDeleted, InvalidInput, and whatever `make` raises.
     """
-    earlier = recall(account_id=account_id, scope=scope, key=key, request=request)
+    earlier = found_before(account_id=account_id, scope=scope, key=key, request=request, find=find)
     if earlier is not None:
-        return _found(find, earlier)
+        return earlier
     try:
         with transaction.atomic():
             made, object_id = make()

@@ -65,7 +65,8 @@ def _version(raw: object, given: Mapping[str, Any], prompt: Prompt, account: Use
         version = access.version_of(prompt, pointer)
     except NotFound as error:
         raise InvalidInput("This prompt has no such version.", field=f"{field}.version") from error
-    model = _text(asked.get("model") or given["model"] or version.model, f"{field}.model")
+    chosen = asked.get("model") or given["model"]
+    model = _text(chosen or version.model, f"{field}.model")
     named = asked.get("provider")
     if named is not None and named not in Provider.values:
         raise InvalidInput(f"A provider is one of {', '.join(Provider.values)}.", field=f"{field}.provider")
@@ -75,6 +76,7 @@ def _version(raw: object, given: Mapping[str, Any], prompt: Prompt, account: Use
         model=model,
         provider=_refuse_unknown(account, model, f"{field}.model", named),
         parameters=overrides.checked(asked.get("parameters", given["parameters"]), field=f"{field}.parameters"),
+        asked=(chosen or None, named),
     )
 
 

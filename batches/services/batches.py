@@ -42,17 +42,20 @@ MOST_OPEN = 20
 #: Of the requests of a batch together: each is kept with its run.
 MOST_REQUEST_BYTES = 8 * 1024**3
 _PORTION = 1000
+#: Of idempotency keys.
+_SCOPE = "batches"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskedVersion:
-    """A version as it was asked for; `model` and `provider` are those that will answer."""
+    """A version as it was asked for. `model` and `provider` will answer; `asked` is what the caller named of them."""
 
     version: Version
     pointer: str
     model: str
     provider: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    asked: tuple[str | None, str | None] = (None, None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +70,8 @@ class Plan:
     name: str = ""
 
     def fingerprint(self) -> bytes:
-        asked = [[str(each.version.pk), each.model, each.provider, dict(each.parameters)] for each in self.versions]
+        """The same for a call that is repeated after a label moved, and with it the model that answers."""
+        asked = [[each.pointer, *each.asked, dict(each.parameters)] for each in self.versions]
         rows = [row.as_json() for row in self.rows]
         dataset = self.dataset.pk if self.dataset else None
         return idempotency.fingerprint(self.prompt.pk, dataset, rows, asked, list(self.checks), self.name)
@@ -79,6 +83,12 @@ def start_batch(*, account: User, plan: Plan, idempotency_key: str | None = None
     Raises Unprocessable (a variable that no row sets, too large), Conflict (a dataset that is not read), RateLimited,
     IdempotencyKeyReused, StorageUnavailable.
     """
+    request = plan.fingerprint()
+    earlier = idempotency.found_before(
+        account_id=account.pk, scope=_SCOPE, key=idempotency_key, request=request, find=_batch
+    )
+    if earlier is not None:
+        return earlier
     specs = [overrides.applied(freezing.thaw(each.version), each.parameters) for each in plan.versions]
 
     def make() -> tuple[Batch, uuid.UUID]:
@@ -101,13 +111,12 @@ def start_batch(*, account: User, plan: Plan, idempotency_key: str | None = None
         return made, made.pk
 
     return idempotency.once(
-        account_id=account.pk,
-        scope="batches",
-        key=idempotency_key,
-        request=plan.fingerprint(),
-        make=make,
-        find=lambda pk: Batch.objects.select_related("prompt", "maker", "rows", "dataset").get(pk=pk),
+        account_id=account.pk, scope=_SCOPE, key=idempotency_key, request=request, make=make, find=_batch
     )
+
+
+def _batch(made: uuid.UUID) -> Batch:
+    return Batch.objects.select_related("prompt", "maker", "rows", "dataset").get(pk=made)
 
 
 def _column(batch: Batch, position: int, asked: AskedVersion) -> BatchVersion:

@@ -80,7 +80,7 @@ def _column(account: User, prompt: Prompt, index: int, given: dict[str, Any]) ->
     except InvalidInput as error:
         raise InvalidInput(error.message, code=error.code, field=f"{field}.model", data=error.data) from error
     parameters = overrides.checked(given["parameters"], field=f"{field}.parameters")
-    return Column(version=version, model=given["model"] or None, parameters=parameters)
+    return Column(version=version, model=given["model"] or None, parameters=parameters, asked=str(asked))
 
 
 def _answer(comparison: Comparison) -> dict[str, Any]:

@@ -21,17 +21,20 @@ from playground.services.runs import PreparedRun, prepare_run, queue_run
 
 #: All its requests together: each run keeps its own, so that it stands alone.
 MAX_REQUEST_BYTES = 64 * 1024 * 1024
+#: Of idempotency keys.
+_SCOPE = "comparisons"
 #: What is run again on demand.
 BROKEN = (RunStatus.FAILED, RunStatus.CANCELLED)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """`model` None: the version's own. `parameters`: overrides, checked."""
+    """`model` None: the version's own. `parameters`: overrides, checked. `asked`: how the caller named the version."""
 
     version: Version
     model: str | None
     parameters: Mapping[str, Any]
+    asked: str = ""
 
     def plain(self) -> dict[str, Any]:
         return {"version": self.version.number, "model": self.model, "parameters": dict(self.parameters)}
@@ -48,19 +51,26 @@ def start_comparison(
 ) -> Comparison:
     """Queue each column `repetitions` times, all of them in one transaction: a replayed call finds what the first made.
 
+    A call that is repeated after a label moved is still the same call.
     Raises InvalidInput, Unprocessable (as a single run does; or all requests together are too large), Conflict,
     StorageUnavailable.
     """
     _refuse_shape(columns, repetitions)
+    asked = [[column.asked or str(column.version.number), column.model, dict(column.parameters)] for column in columns]
+    request = idempotency.fingerprint(prompt.pk, asked, dict(values), repetitions)
+    earlier = idempotency.found_before(
+        account_id=account.pk, scope=_SCOPE, key=idempotency_key, request=request, find=_comparison
+    )
+    if earlier is not None:
+        return earlier
     prepared = _prepare(columns, values)
     _refuse_too_large(prepared, repetitions)
-    plain = [column.plain() for column in columns]
 
     def make() -> tuple[Comparison, uuid.UUID]:
         comparison = Comparison.objects.create(
             prompt=prompt,
             account=account,
-            columns_json=json.dumps(plain, ensure_ascii=False),
+            columns_json=json.dumps([column.plain() for column in columns], ensure_ascii=False),
             variables=json.dumps(dict(values)),
             repetitions=repetitions,
         )
@@ -71,13 +81,12 @@ def start_comparison(
         return comparison, comparison.pk
 
     return idempotency.once(
-        account_id=account.pk,
-        scope="comparisons",
-        key=idempotency_key,
-        request=idempotency.fingerprint(prompt.pk, plain, dict(values), repetitions),
-        make=make,
-        find=lambda pk: Comparison.objects.get(pk=pk),
+        account_id=account.pk, scope=_SCOPE, key=idempotency_key, request=request, make=make, find=_comparison
     )
+
+
+def _comparison(made: uuid.UUID) -> Comparison:
+    return Comparison.objects.get(pk=made)
 
 
 def cancel_comparison(*, comparison: Comparison, column: int | None = None) -> int:

@@ -115,11 +115,20 @@ def run_version(
     `asked` is how the caller named the version. A call that is repeated after its label moved is still the same call.
     Raises Unprocessable (unset variable, unsendable prefill), InvalidInput, StorageUnavailable, IdempotencyKeyReused.
     """
-
-    def make() -> tuple[Run, uuid.UUID]:
-        run = queue_run(account=account, prepared=prepared)
-        return run, run.pk
-
+    request = idempotency.fingerprint(
+        version.prompt_id,
+        asked or version.number,
+        dict(values),
+        model,
+        list(turns),
+        dict(parameters or {}),
+        provider,
+    )
+    earlier = idempotency.found_before(
+        account_id=account.pk, scope="runs", key=idempotency_key, request=request, find=_run
+    )
+    if earlier is not None:
+        return earlier
     prepared = prepare_run(
         version=version,
         spec=freezing.thaw(version),
@@ -129,19 +138,15 @@ def run_version(
         parameters=parameters,
         provider=provider,
     )
+
+    def make() -> tuple[Run, uuid.UUID]:
+        run = queue_run(account=account, prepared=prepared)
+        return run, run.pk
+
     return idempotency.once(
-        account_id=account.pk,
-        scope="runs",
-        key=idempotency_key,
-        request=idempotency.fingerprint(
-            version.prompt_id,
-            asked or version.number,
-            dict(values),
-            model,
-            list(turns),
-            dict(parameters or {}),
-            provider,
-        ),
-        make=make,
-        find=lambda pk: Run.objects.get(pk=pk),
+        account_id=account.pk, scope="runs", key=idempotency_key, request=request, make=make, find=_run
     )
+
+
+def _run(made: uuid.UUID) -> Run:
+    return Run.objects.get(pk=made)

@@ -14,6 +14,7 @@ from inference_client.models import Run
 from playground import services
 from playground.models import Prompt, VersionRun
 from playground.services import SavedVersion
+from playground.spec import parse
 from sharing.models import Grant
 from sharing.services import revoke_grant
 from tests.batches.conftest import API
@@ -198,6 +199,26 @@ def test_the_same_call_twice_starts_one_batch(owner_api: APIClient, prompt: Prom
     assert first["id"] == second["id"]
     work.finish(first)
     assert len(work.generations) == len(ROWS)
+
+
+def test_a_call_that_is_repeated_after_its_label_moved_finds_its_batch(
+    owner_api: APIClient, prompt: Prompt, save: Save
+) -> None:
+    save()
+    path = f"{API}/prompts/{prompt.pk}"
+    owner_api.put(f"{path}/labels/production", {"version": 1}, format="json")
+    body = {"rows": ROWS, "versions": ["production"]}
+    first = owner_api.post(f"{path}/batches", body, format="json", HTTP_IDEMPOTENCY_KEY="k")
+    # The version it points at now needs a value that no row has.
+    asks_more = {"model": "tiny", "max_tokens": 5, "messages": [{"role": "user", "content": "{{name}} {{more}}"}]}
+    services.save_version(author=prompt.owner, prompt=prompt, spec=parse(asks_more))
+    assert owner_api.put(f"{path}/labels/production", {"version": 2}, format="json").status_code == 200
+    again = owner_api.post(f"{path}/batches", body, format="json", HTTP_IDEMPOTENCY_KEY="k")
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.json()["id"] == first.json()["id"]
+    body["versions"] = [{"version": "production", "model": "tiny"}]
+    changed = owner_api.post(f"{path}/batches", body, format="json", HTTP_IDEMPOTENCY_KEY="k")
+    assert (changed.status_code, changed.json()["error"]["code"]) == (409, "idempotency_key_reused")
 
 
 def test_a_call_that_is_repeated_after_its_batch_was_deleted_starts_none(

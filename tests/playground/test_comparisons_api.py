@@ -111,6 +111,24 @@ def test_a_replay_finds_what_the_first_call_made(owner_api: APIClient, url: str)
     assert (again.status_code, again.json()["error"]["code"]) == (409, "idempotency_key_reused")
 
 
+def test_a_replay_after_its_label_moved_finds_what_the_first_call_made(
+    owner_api: APIClient, url: str, prompt: Prompt, raw_spec: dict[str, Any]
+) -> None:
+    label = f"{API}/prompts/{prompt.pk}/labels/production"
+    assert owner_api.put(label, {"version": 1}, format="json").status_code in (200, 201)
+    body = {"columns": [{"version": "production"}, COLUMNS[1]], "repetitions": 1}
+    first = post(owner_api, url, body, key="k")
+    # The version it points at now needs a value that the call does not give.
+    asks_more = parse({**raw_spec, "messages": [{"role": "user", "content": "{{name}} {{more}}"}]})
+    services.save_version(author=prompt.owner, prompt=prompt, spec=asks_more)
+    assert owner_api.put(label, {"version": 2}, format="json").status_code == 200
+    again = post(owner_api, url, body, key="k")
+    assert (again.status_code, again.json()) == (201, first.json())
+    assert (Comparison.objects.count(), Run.objects.count()) == (1, 2)
+    other = post(owner_api, url, {**body, "columns": [{"version": 2}, COLUMNS[1]]}, key="k")
+    assert (other.status_code, other.json()["error"]["code"]) == (409, "idempotency_key_reused")
+
+
 def test_a_column_that_cannot_run_makes_nothing(owner_api: APIClient, url: str) -> None:
     answer = post(owner_api, url, {"variables": {}})
     assert (answer.status_code, answer.json()["error"]["data"]) == (422, {"names": ["name"]})

@@ -10,8 +10,10 @@ import pytest
 from rest_framework.test import APIClient
 
 from inference_client.models import Run
+from playground import services
 from playground.models import Prompt, VersionRun
 from playground.services import SavedVersion
+from playground.spec import parse
 
 pytestmark = pytest.mark.django_db
 Save = Callable[..., SavedVersion]
@@ -86,6 +88,24 @@ def test_one_key_makes_one_run(owner_api: APIClient, url: str, save: Save) -> No
     body = {"variables": {"name": "x"}}
     answers = [post(owner_api, url, body, **{"Idempotency-Key": "k"}) for _ in range(2)]
     assert answers[0].json()["id"] == answers[1].json()["id"]
+    assert Run.objects.count() == 1
+
+
+@pytest.mark.parametrize("wait_s", [0, 0.1])
+def test_a_call_that_is_repeated_after_its_label_moved_finds_its_run(
+    owner_api: APIClient, prompt: Prompt, save: Save, raw_spec: dict[str, Any], wait_s: float
+) -> None:
+    save()
+    path = f"/api/v1/prompts/{prompt.pk}"
+    owner_api.put(f"{path}/labels/production", {"version": 1}, format="json")
+    body = {"variables": {"name": "x"}, "wait_s": wait_s}
+    first = owner_api.post(f"{path}/versions/production/runs", body, format="json", headers={"Idempotency-Key": "k"})
+    # The version it points at now needs a value that the call does not give.
+    asks_more = parse({**raw_spec, "messages": [{"role": "user", "content": "{{name}} {{more}}"}]})
+    services.save_version(author=prompt.owner, prompt=prompt, spec=asks_more)
+    assert owner_api.put(f"{path}/labels/production", {"version": 2}, format="json").status_code == 200
+    again = owner_api.post(f"{path}/versions/production/runs", body, format="json", headers={"Idempotency-Key": "k"})
+    assert (again.status_code, again["Location"]) == (first.status_code, first["Location"])
     assert Run.objects.count() == 1
 
 
