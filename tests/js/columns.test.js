@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applied, changes, columnName } from "../../static/js/columns/overrides.js";
+import { columnDoubts, totalWords } from "../../static/js/columns/size_words.js";
 import { figure, figuresOf, firstTokenMs, groupsOf, spreadOf, stateOf, stateWords } from "../../static/js/columns/spread.js";
 import { difference } from "../../static/js/columns/word_diff.js";
 
@@ -12,6 +13,29 @@ function run(id, { status = "succeeded", digest = id, first = "2026-01-01T00:00:
   const usage = { input_tokens: 3, output_tokens: tokens };
   return { id, repetition: 0, attempt: 1, status, model: "m", stop_reason: null, error: null, usage, timings, output_chars: chars, output_digest: digest };
 }
+
+/** @param {Partial<import("../../static/js/editor/estimate_words.js").Size>} known */
+const size = (known) => ({ input_tokens: 10, at_least: null, reason: "", context: 100, max_tokens: 20, room: 90, overflow: null, largest: null, cost: null, problems: [], ...known });
+
+test("before a run each doubt is told once, with its columns, and a model that nobody has is not asked about", () => {
+  const narrow = size({ overflow: "answer", max_tokens: 200 });
+  const unknown = size({ problems: [{ field: "model", message: "Nobody offers it.", level: "error" }] });
+  const refused = size({ problems: [{ field: "top_k", message: "Not taken.", level: "error" }, { field: "top_p", message: "Ignored.", level: "note" }] });
+  const asked = (/** @type {any[]} */ ...sizes) => columnDoubts(sizes.map((each, index) => ({ letter: "ABCD"[index], size: each })));
+  assert.deepEqual(asked(size({}), null, unknown), []);
+  assert.deepEqual(asked(size({}), refused), ["Column B: Top k: Not taken."]);
+  const [same, ...rest] = asked(narrow, size({}), narrow, narrow);
+  assert.match(same, /^Columns A, C and D: The prompt leaves 90 tokens for the answer/);
+  assert.deepEqual(rest, []);
+});
+
+test("all runs together have a size once each column has one", () => {
+  const priced = size({ input_tokens: 1000, cost: { input: 0.5, answer_most: 1 } });
+  assert.equal(totalWords([priced, priced], 3), "6 runs: 6,000 tokens in, at most $9.00");
+  assert.equal(totalWords([priced, size({})], 1), "2 runs: 1,010 tokens in");
+  for (const unknown of [null, size({ input_tokens: null })]) assert.equal(totalWords([priced, unknown], 3), "");
+  for (const times of [0, Number.NaN, 1.5]) assert.equal(totalWords([priced], times), "");
+});
 
 test("a spread has its least, median and most; what is unknown does not count", () => {
   assert.deepEqual(spreadOf([3, null, 1, undefined, 2]), { least: 1, median: 2, most: 3, count: 3 });

@@ -2,6 +2,7 @@
 import { ApiError, call, create, newKey } from "../api.js";
 import { columnsPage } from "../addresses.js";
 import { one } from "../dom.js";
+import { askToRun } from "../editor/run_question.js";
 import { may } from "../sharing/permissions.js";
 import { clearToasts, toast, toastError } from "../toast.js";
 import { ColumnView } from "./column.js";
@@ -10,6 +11,7 @@ import { Differences } from "./differences.js";
 import { KeptSetup } from "./kept_setup.js";
 import { LETTERS, MAX_COLUMNS, MIN_COLUMNS } from "./overrides.js";
 import { SharedValues } from "./shared_values.js";
+import { columnDoubts, totalWords } from "./size_words.js";
 import { ENDED, stateOf, stateWords } from "./spread.js";
 
 /** @typedef {import("./overrides.js").Column} Settings */
@@ -81,6 +83,7 @@ export class Board {
       {
         promptId: this.page.promptId,
         onChange: () => this.#paintValues(),
+        onSize: () => this.#paintSize(),
         onEnd: () => this.#ended(),
         onKeep: (kept) => this.onKeep(kept),
         onRemove: (gone) => this.#remove(gone),
@@ -157,6 +160,13 @@ export class Board {
       this.setup.keep({ columns: this.columns.map(({ settings }) => settings), repetitions: this.#times });
     }
     this.values.show(this.columns.flatMap((column) => (column.version ? [column.version] : [])));
+    const values = this.values.read();
+    for (const column of this.columns) column.measure(values);
+    this.#paintSize();
+  }
+
+  #paintSize() {
+    one("[data-board-size]", this.root).textContent = totalWords(this.columns.map(({ estimate }) => estimate.size), this.#times);
   }
 
   /** Runs every column so many times. What ran before stays at its own address. */
@@ -169,6 +179,13 @@ export class Board {
     }
     if (!this.values.check()) return;
     this.busy = true;
+    const sizes = await Promise.all(this.columns.map((column) => column.sized()));
+    if (await askToRun(columnDoubts(sizes))) await this.#runNow();
+    this.busy = false;
+    this.#paint();
+  }
+
+  async #runNow() {
     const body = { columns: this.columns.map((column) => column.settings), variables: this.values.read(), repetitions: this.#times };
     try {
       const made = await create(`prompts/${this.page.promptId}/comparisons`, body, this.key);
@@ -180,8 +197,6 @@ export class Board {
       if (error instanceof ApiError && error.status > 0) this.key = newKey();
       this.#refused(error);
     }
-    this.busy = false;
-    this.#paint();
   }
 
   /** Shows a refusal at the field it is about. @param {unknown} error */

@@ -2,6 +2,7 @@
 import { call } from "../api.js";
 import { versionPage } from "../addresses.js";
 import { el, fromTemplate, icon, one } from "../dom.js";
+import { Estimate } from "../editor/estimate.js";
 import { sentence } from "../spec.js";
 import { AnswerView } from "./answer_view.js";
 import { ColumnFields } from "./column_fields.js";
@@ -15,12 +16,15 @@ import { ENDED, figure, figuresOf, groupsOf, stateOf, stateWords } from "./sprea
 /** @typedef {{number: number, message: string, author: string | null, spec: Spec, variables_used: string[]}} Version */
 /**
  * @typedef {{
- *   promptId: string, onChange: () => void, onEnd: () => void, onKeep: (column: ColumnView) => void,
+ *   promptId: string, onChange: () => void, onSize: () => void, onEnd: () => void, onKeep: (column: ColumnView) => void,
  *   onRemove: (column: ColumnView) => void, onShow: (repetition: number) => void,
  * }} Board what the column is part of
  */
 
 const MARKS = /** @type {Record<string, string>} */ ({ queued: "clock", running: "play", succeeded: "check", failed: "circle-alert", cancelled: "square" });
+
+/** How long a run waits for a count that is under way. */
+const PATIENCE_MS = 400;
 
 /** Versions never change: each is asked for once. @type {Map<string, Promise<Version>>} */
 const versions = new Map();
@@ -58,6 +62,7 @@ export class ColumnView {
     this.fields = new ColumnFields(one("[data-column-fields]", this.element, HTMLElement), () => this.#changed());
     this.answer = new AnswerView(this.element, () => board.onEnd());
     this.strip = one("[data-column-strip]", this.element, HTMLElement);
+    this.estimate = new Estimate(one("[data-estimate]", this.element, HTMLElement), () => board.onSize(), () => board.promptId);
     this.answer.clear();
     this.#bind();
   }
@@ -114,6 +119,22 @@ export class ColumnView {
   async open() {
     const { version, model, parameters } = this.wanted;
     await this.#take(version, model, parameters);
+  }
+
+  /**
+   * Counts what it would send with these values.
+   * @param {Record<string, string>} values of all columns
+   */
+  measure(values) {
+    const { spec, version } = this;
+    if (!spec || !version) return;
+    const used = version.variables_used.flatMap((name) => (Object.hasOwn(values, name) ? [[name, values[name]]] : []));
+    this.estimate.note(spec, Object.fromEntries(used), "");
+  }
+
+  /** Its size, if it can be known soon. */
+  async sized() {
+    return { letter: LETTERS[this.index ?? 0], size: await this.estimate.settled(PATIENCE_MS) };
   }
 
   /** Another version, with the same model and parameters. @param {string | number} pointer */

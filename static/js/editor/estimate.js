@@ -21,9 +21,11 @@ export class Estimate {
   /**
    * @param {HTMLElement} root
    * @param {(size: Size | null) => void} onSize what is known now; null when nothing is
+   * @param {() => string} [promptId] by default the one whose version is open
    */
-  constructor(root, onSize) {
+  constructor(root, onSize, promptId = () => home.promptId) {
     this.root = root;
+    this.promptId = promptId;
     this.onSize = onSize;
     /** What was answered for what stands in the editor. @type {Size | null} */
     this.size = null;
@@ -69,7 +71,7 @@ export class Estimate {
     clearTimeout(this.timer);
     this.timer = undefined;
     const stop = new AbortController();
-    const done = call(`prompts/${home.promptId}/count`, { method: "POST", body: this.question, signal: stop.signal }).then(
+    const done = call(`prompts/${this.promptId()}/count`, { method: "POST", body: this.question, signal: stop.signal }).then(
       (size) => !stop.signal.aborted && this.#answer(size, ""),
       (error) => !stop.signal.aborted && this.#answer(null, `Tokens not known: ${error.message}`),
     );

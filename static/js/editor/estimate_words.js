@@ -16,7 +16,7 @@ import { money } from "../prices.js";
  */
 
 /** @param {number} count */
-const tokens = (count) => `${count.toLocaleString()} ${count === 1 ? "token" : "tokens"}`;
+export const tokens = (count) => `${count.toLocaleString()} ${count === 1 ? "token" : "tokens"}`;
 
 /**
  * A field as people call it: "messages.1.content.0" is message 2.
