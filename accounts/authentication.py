@@ -13,11 +13,13 @@ from rest_framework.request import Request
 from accounts.models import ApiKey, Scope, User
 from accounts.services import digest_of
 from core.errors import NotAllowed, NotAuthenticated
+from core.prepared import Prepared
 
 SCHEME = "Bearer"
 #: Longer than any key we make; keeps a megabyte in the header from being hashed.
 MAX_LENGTH = 256
 USED_AT_PRECISION = timedelta(minutes=1)
+_USABLE = Prepared(lambda digest: ApiKey.objects.usable().select_related("account").filter(digest=digest))
 
 
 class ApiKeyAuthentication(authentication.BaseAuthentication):
@@ -72,7 +74,7 @@ def _find(credential: bytes) -> ApiKey | None:
     if not 0 < len(credential) <= MAX_LENGTH or not credential.isascii():
         return None
     digest = digest_of(credential.decode("ascii"))
-    key = ApiKey.objects.usable().select_related("account").filter(digest=digest).first()
+    key = _USABLE.first(digest=digest)
     return key if key is not None and hmac.compare_digest(bytes(key.digest), digest) else None
 
 

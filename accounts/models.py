@@ -76,7 +76,11 @@ class User(AbstractBaseUser, PermissionsMixin):
     @property
     def label(self) -> str:
         """How others see this person: the name, else the address before the @."""
-        return self.name or self.email.partition("@")[0]
+        return label_of(self.name, self.email)
+
+
+def label_of(name: str, email: str) -> str:
+    return name or email.partition("@")[0]
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):

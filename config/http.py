@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from tempfile import SpooledTemporaryFile
-from typing import Any
+from typing import IO, Any, cast
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -53,12 +52,12 @@ class Handler(ASGIHandler):
         finally:
             body.close()
 
-    def _answer(self, scope: Any, body: SpooledTemporaryFile[bytes]) -> HttpResponseBase:
+    def _answer(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         try:
             request, refusal = self.create_request(scope, body)
-            response: HttpResponseBase = self.get_response(request) if request is not None else refusal
+            response = cast("HttpResponseBase", refusal if request is None else self.get_response(request))
         finally:
             # Here, because connections belong to threads, and what closes the answer may run in another one.
             close_old_connections()

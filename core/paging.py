@@ -26,17 +26,20 @@ class NewestFirst(BasePagination):
     def paginate_queryset(  # type: ignore[override]  # of a plain list there is no page
         self, queryset: QuerySet[Any], request: Request, view: object = None
     ) -> list[Any]:
-        """Raises InvalidInput for a `cursor` or `limit` that is not one."""
+        """Rows, or dicts with an `id` where the queryset has `values`.
+
+        Raises InvalidInput for a `cursor` or `limit` that is not one.
+        """
         del view
         limit = self._limit(request.query_params.get("limit"))
         cursor = request.query_params.get("cursor")
         if cursor is not None:
             queryset = queryset.filter(pk__lt=_as_id(cursor, queryset.model))
-        rows: list[Model] = list(queryset.order_by("-pk")[: limit + 1])
+        rows: list[Any] = list(queryset.order_by("-pk")[: limit + 1])
         self._next: str | None = None
         if len(rows) > limit:
             rows = rows[:limit]
-            self._next = replace_query_param(request.build_absolute_uri(), "cursor", str(rows[-1].pk))
+            self._next = replace_query_param(request.build_absolute_uri(), "cursor", str(_id_of(rows[-1])))
         return rows
 
     def get_paginated_response(self, data: Any) -> Response:
@@ -77,6 +80,10 @@ class NewestFirst(BasePagination):
         if not given.isascii() or not given.isdigit() or not 1 <= int(given[:9]) <= self.max_limit:
             raise InvalidInput(f"A page has 1 to {self.max_limit} rows.", field="limit")
         return int(given)
+
+
+def _id_of(row: Model | dict[str, Any]) -> Any:
+    return row["id"] if isinstance(row, dict) else row.pk
 
 
 def _as_id(cursor: str, model: type[Model]) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import IO, Any
 
@@ -12,7 +11,6 @@ from rest_framework.parsers import BaseParser
 
 from core.errors import InvalidInput, TooLarge
 
-_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _MAX_DEPTH = 64
 
 
@@ -65,14 +63,15 @@ def refuse_surrogates(value: object, path: str = "", depth: int = 0) -> None:
     if depth > _MAX_DEPTH:
         raise InvalidInput("The JSON is nested too deeply.", code="too_deep", field=path or "body")
     if isinstance(value, str):
-        found = _LONE_SURROGATE.search(value)
-        if found:
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as error:
             raise InvalidInput(
-                f"Half a surrogate pair at character {found.start()}: this is not a character and cannot be stored.",
+                f"Half a surrogate pair at character {error.start}: this is not a character and cannot be stored.",
                 code="lone_surrogate",
                 field=path or "body",
-                data={"position": found.start()},
-            )
+                data={"position": error.start},
+            ) from None
     elif isinstance(value, dict):
         for key, item in value.items():
             refuse_surrogates(key, f"{path}.<key>".lstrip("."), depth + 1)

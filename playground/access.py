@@ -8,6 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from accounts.models import User
 from core.errors import NotAllowed, NotAuthenticated, NotFound
+from core.prepared import Prepared
 from playground.models import Branch, Comparison, FileImport, Prompt, Upload, Version
 from playground.services.lines import LATEST
 
@@ -24,6 +25,13 @@ SHARE = "playground.share_prompt"
 #: The owner: name, folder and tags, archive, trash, erasure, transfer.
 OWN = "playground.own_prompt"
 
+_THERE = Prepared(lambda prompt_id: Prompt.objects.filter(pk=prompt_id, trashed_at=None))
+_VERSIONS = Version.objects.select_related("author", "parent")
+_NUMBERED = Prepared(lambda prompt_id, number: _VERSIONS.filter(prompt_id=prompt_id, number=number))
+_NEWEST = Prepared(lambda prompt_id: _VERSIONS.filter(prompt_id=prompt_id).recent_first())
+_LABELLED = Prepared(lambda prompt_id, name: _VERSIONS.filter(prompt_id=prompt_id, labels__name=name))
+_HEADS = Prepared(lambda prompt_id, name: _VERSIONS.filter(prompt_id=prompt_id, heads__name=name))
+
 
 def signed_in(user: User | AnonymousUser) -> User:
     """The person behind a request. Raises NotAuthenticated for nobody."""
@@ -35,7 +43,7 @@ def signed_in(user: User | AnonymousUser) -> User:
 def prompt_for(user: User | AnonymousUser, prompt_id: uuid.UUID, permission: str = VIEW) -> Prompt:
     """The prompt, if this person may see it. Raises NotFound; NotAllowed only for who sees it but may not do this."""
     person = signed_in(user)
-    prompt = Prompt.objects.filter(pk=prompt_id, trashed_at=None).first()
+    prompt = _THERE.first(prompt_id=prompt_id)
     # An absent one is asked about like a foreign one: the same queries, so that the time tells nothing either.
     if not person.has_perm(VIEW, prompt or Prompt(pk=prompt_id)) or prompt is None:
         raise NotFound
@@ -69,23 +77,25 @@ def version_of(prompt: Prompt, pointer: str | int) -> Version:
     `latest` is the newest version, computed and never stored. A label goes before a branch of the same name. Numbers
     and names cannot be mixed up: a name of digits only is refused by the database.
     """
-    versions = Version.objects.select_related("author", "parent", "prompt").filter(prompt=prompt)
     text = str(pointer)
-    if text.isascii() and text.isdecimal():
-        found = versions.filter(number=int(text)).first() if len(text) < 10 else None
+    if is_pinned(text):
+        found = version_numbered(prompt, int(text)) if len(text) < 10 else None
     elif text == LATEST:
-        found = versions.recent_first().first()
+        found = _NEWEST.first(prompt_id=prompt.pk)
     else:
-        found = _named(prompt, text)
+        named = {"prompt_id": prompt.pk, "name": text}
+        found = _LABELLED.first(**named) or _HEADS.first(**named)
     if found is None:
         raise NotFound
+    found.prompt = prompt
     return found
 
 
-def _named(prompt: Prompt, name: str) -> Version | None:
-    version = Version.objects.select_related("author", "parent", "prompt")
-    label = version.filter(prompt=prompt, labels__name=name).first()
-    return label or version.filter(prompt=prompt, heads__name=name).first()
+def version_numbered(prompt: Prompt, number: int) -> Version | None:
+    found = _NUMBERED.first(prompt_id=prompt.pk, number=number)
+    if found is not None:
+        found.prompt = prompt
+    return found
 
 
 def branch_of(prompt: Prompt, name: str) -> Branch:

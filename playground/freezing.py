@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -15,6 +15,7 @@ from accounts.models import User
 from core.errors import InvalidInput
 from playground import spec as specs
 from playground.bodies import store
+from playground.bodies.recent import recent_texts
 from playground.models import Body, Prompt, Upload, Version
 
 
@@ -38,7 +39,7 @@ def freeze(*, author: User, prompt: Prompt, spec: specs.Spec, parent: Version | 
     Raises InvalidInput for a reference to a text this prompt does not have, or to an upload that is not a complete one
     of this author for this prompt. Raises StorageUnavailable if one has to be read and cannot.
     """
-    data: list[bytes] = []
+    given: list[store.Text] = []
     referenced: set[str] = set()
     uploaded = _uploaded(author, prompt, spec)
 
@@ -49,8 +50,8 @@ def freeze(*, author: User, prompt: Prompt, spec: specs.Spec, parent: Version | 
         if isinstance(text, specs.BodyRef):
             referenced.add(text.sha256)
             return {"body": text.sha256}
-        data.append(text.encode("utf-8"))
-        return {"body": hashlib.sha256(data[-1]).hexdigest()}
+        given.append(store.Text(data=text.encode("utf-8")))
+        return {"body": given[-1].sha256}
 
     frozen = specs.map_texts(spec.plain(), reference)
     _refuse_unknown(prompt, referenced)
@@ -60,7 +61,7 @@ def freeze(*, author: User, prompt: Prompt, spec: specs.Spec, parent: Version | 
     return Frozen(
         spec=json.dumps(frozen, ensure_ascii=False, separators=(",", ":")),
         digest=hashlib.sha256(rfc8785.dumps(frozen)).digest(),
-        texts=[store.Text(data=text, near=near.get(hashlib.sha256(text).hexdigest())) for text in data],
+        texts=[replace(text, near=near.get(text.sha256)) for text in given],
         names=frozenset(references(frozen)),
     )
 
@@ -141,7 +142,8 @@ def _refuse_other_than_json(prompt: Prompt, spec: specs.Spec, frozen: dict[str, 
 def thaw(version: Version) -> dict[str, Any]:
     """The spec of a version with its texts read back. Raises StorageUnavailable."""
     frozen = version.frozen
-    texts = store.read(prompt_id=version.prompt_id, sha256s=references(frozen))
+    held = recent_texts.get_all(prompt_id=version.prompt_id, sha256s=references(frozen))
+    texts = {sha256: data.decode("utf-8") for sha256, data in held.items()}
     return specs.map_texts(frozen, lambda text, kind: texts[text["body"]])
 
 

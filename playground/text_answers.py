@@ -12,7 +12,8 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from core.errors import InvalidInput, NotFound
 from playground import freezing
 from playground.api.ranges import Unsatisfiable, parse_range
-from playground.bodies.recent import ReadText, recent_texts
+from playground.bodies.held import ReadText
+from playground.bodies.recent import recent_texts
 from playground.long_texts import search
 from playground.models import Version
 

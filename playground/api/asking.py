@@ -53,22 +53,21 @@ def version_named(prompt: Prompt, given: object, *, field: str) -> Version | Non
     """A version by number or id; one of another prompt is as unknown as one that does not exist."""
     if given is None:
         return None
-    versions = Version.objects.filter(prompt=prompt)
     found = None
     if isinstance(given, int) and not isinstance(given, bool) and 0 < given < 2**31:
-        found = versions.filter(number=given).first()
+        found = access.version_numbered(prompt, given)
     elif isinstance(given, str):
-        found = _by_text(versions, given)
+        found = _by_text(prompt, given)
     if found is None:
         raise InvalidInput("This prompt has no such version.", field=field)
     return found
 
 
-def _by_text(versions: Any, given: str) -> Version | None:
+def _by_text(prompt: Prompt, given: str) -> Version | None:
     if access.is_pinned(given) and len(given) < 10:
-        return versions.filter(number=int(given)).first()  # type: ignore[no-any-return]
+        return access.version_numbered(prompt, int(given))
     try:
-        return versions.filter(pk=uuid.UUID(given)).first()  # type: ignore[no-any-return]
+        return Version.objects.filter(prompt=prompt, pk=uuid.UUID(given)).first()
     except ValueError:
         return None
 

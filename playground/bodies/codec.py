@@ -72,9 +72,9 @@ def _window_log(length: int) -> int:
 
 
 def _checked(text: bytes, data: bytes, *, base: bytes | None) -> Encoded:
-    encoded = Encoded(sha256=hashlib.sha256(text).digest(), byte_length=len(text), data=data)
-    decode(data, sha256=encoded.sha256, byte_length=len(text), base=base)
-    return encoded
+    if decode(data, sha256=None, byte_length=len(text), base=base) != text:
+        raise CorruptBody("the encoded bytes do not decode to the text")
+    return Encoded(sha256=hashlib.sha256(text).digest(), byte_length=len(text), data=data)
 
 
 def decode(data: bytes, *, sha256: bytes | None, byte_length: int, base: bytes | None = None) -> bytes:

@@ -1,4 +1,4 @@
-"""Whole objects out of S3 for a third of what boto3 spends on one. Knows nothing of Django.
+"""Whole objects out of S3, and small ones into it, for a third of what boto3 spends on one. Knows nothing of Django.
 
 boto3 takes 0.9 ms of CPU an object, most of it for rules of addressing, hooks and reading headers. Here botocore only
 signs (0.04 ms) and a kept connection does the rest. The signature travels in a header, never in the address: addresses
@@ -22,8 +22,11 @@ from botocore.utils import get_environ_proxies
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from botocore.credentials import Credentials
     from types_boto3_s3 import S3Client
+    from urllib3 import BaseHTTPResponse
 
 log = logging.getLogger("playground.bodies")
 
@@ -33,7 +36,7 @@ _KEPT = 32
 
 
 class Fetcher:
-    """Gets objects of one bucket. May be used by many threads; not by a process and its fork."""
+    """Gets and stores objects of one bucket. May be used by many threads; not by a process and its fork."""
 
     def __init__(self, client: S3Client, *, bucket: str, credentials: Credentials, timeout: urllib3.Timeout) -> None:
         self._base = _address(client, bucket)
@@ -49,21 +52,39 @@ class Fetcher:
         Raises TimeoutError if the store took the connection and then fell silent: asking it again would only double
         the wait.
         """
+        answer = self._ask("GET", key)
+        return None if answer is None else answer.data
+
+    def store(self, key: str, data: bytes, *, content_type: str) -> bool:
+        """Put `data` under `key`; False if the store did not take it at once. Then ask the client, as for `fetch`.
+
+        Raises TimeoutError if the store fell silent twice, as the client would have let it.
+        """
+        headers = {"Content-Type": content_type}
+        try:
+            return self._ask("PUT", key, data=data, headers=headers) is not None
+        except TimeoutError:
+            return self._ask("PUT", key, data=data, headers=headers) is not None
+
+    def _ask(
+        self, method: str, key: str, *, data: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> BaseHTTPResponse | None:
         url = self._base + quote(key, safe="/~")
-        request = AWSRequest("GET", url)
+        request = AWSRequest(method, url, data=data, headers=headers)
         try:
             self._signer.add_auth(request)
-            headers = dict(request.headers.items())
-            answer = self._connections.request("GET", url, headers=headers, decode_content=False, redirect=False)
+            answer = self._connections.request(
+                method, url, body=data, headers=dict(request.headers.items()), decode_content=False, redirect=False
+            )
         except ReadTimeoutError as error:
             raise TimeoutError from error
         except (HTTPError, BotoCoreError, OSError) as error:
-            log.info("object not fetched at once", extra={"reason": type(error).__name__})
+            log.info("object not handled at once", extra={"reason": type(error).__name__})
             return None
         if answer.status != _OK:
-            log.info("object not fetched at once", extra={"reason": answer.status})
+            log.info("object not handled at once", extra={"reason": answer.status})
             return None
-        return answer.data
+        return answer
 
 
 def _address(client: S3Client, bucket: str) -> str:

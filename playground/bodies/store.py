@@ -12,29 +12,60 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
+import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Sum
 from django.utils import timezone
 
 from core.errors import Conflict, StorageUnavailable
 from core.ids import new_id
 from playground.bodies import chains, codec, objects, placement
+from playground.bodies.held import held_texts
 from playground.models import Body, Prompt, object_key
 
+#: How long a text that was read or saved is taken for what the store holds, when another one is to rest on it.
+TRUSTED_S = 60.0
+_KNOWN = """
+    SELECT sha256, unreferenced_since IS NULL FROM playground_body WHERE prompt_id = %s AND sha256 = ANY(%s)
+"""
+_PATH = """
+    WITH RECURSIVE path AS (
+        SELECT id, sha256, byte_length, stored_length, is_base, base_id, 0 AS up
+        FROM playground_body WHERE prompt_id = %s AND sha256 = %s AND unreferenced_since IS NULL
+        UNION ALL
+        SELECT base.id, base.sha256, base.byte_length, base.stored_length, base.is_base, base.base_id, path.up + 1
+        FROM playground_body base JOIN path ON base.id = path.base_id
+    )
+    SELECT
+        id, sha256, byte_length, stored_length, is_base,
+        CASE WHEN is_base THEN
+            (SELECT coalesce(sum(delta.stored_length), 0) FROM playground_body delta WHERE delta.base_id = path.id)
+        ELSE 0 END
+    FROM path ORDER BY up DESC
+"""
 #: The code of a Conflict: a text was swept before a version named it.
 TEXT_GONE = "text_gone"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """A text to keep. `near` is the hex SHA-256 of the text it was edited from, if any: what it may be a delta of."""
+    """A text to keep. `near` is the hex SHA-256 of the text it was edited from, if any: what it may be a delta of.
+
+    `sha256` is its own, in hex.
+    """
 
     data: bytes
     near: str | None = None
+    sha256: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.sha256:
+            object.__setattr__(self, "sha256", hashlib.sha256(self.data).hexdigest())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,17 +79,31 @@ class StagedBody:
     is_base: bool = True
 
 
-def stage(*, prompt: Prompt, texts: Iterable[Text]) -> list[StagedBody]:
+def known(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> dict[str, bool]:
+    """By hex SHA-256, which of these texts the prompt has: whether it counts as named. Unknown ones are absent."""
+    wanted = [bytes.fromhex(sha256) for sha256 in set(sha256s)]
+    if not wanted:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_KNOWN, [prompt_id, wanted])
+        return {bytes(sha256).hex(): named for sha256, named in cursor.fetchall()}
+
+
+def stage(*, prompt: Prompt, texts: Iterable[Text], there: Container[str] | None = None) -> list[StagedBody]:
     """Store the texts that this prompt does not have yet; not to be called inside a transaction.
+
+    `there`: what `known` said just now, of these texts at least, if the caller has asked already.
 
     Raises StorageUnavailable; then nothing was saved.
     """
-    fresh = {hashlib.sha256(text.data).digest(): text for text in texts}
-    known = Body.objects.filter(prompt=prompt, sha256__in=list(fresh)).values_list("sha256", flat=True)
-    for sha256 in known:
-        fresh.pop(bytes(sha256))
+    by_name = {text.sha256: text for text in texts}
+    if there is None:
+        there = known(prompt_id=prompt.pk, sha256s=by_name)
+    fresh = {name: text for name, text in by_name.items() if name not in there}
     staged = [_represent(prompt, text) for text in fresh.values()]
     chains.in_parallel(lambda body: objects.put(body.object_key, body.encoded.data), staged)
+    for name, text in fresh.items():
+        held_texts.hold((prompt.pk, name), text.data)
     return staged
 
 
@@ -84,55 +129,106 @@ def _place_near(prompt: Prompt, text: Text) -> tuple[codec.Encoded, placement.Ba
 
     Raises StorageUnavailable.
     """
-    named = Body.objects.filter(prompt=prompt, unreferenced_since=None)
-    near = named.filter(sha256=bytes.fromhex(text.near or "")).first()
-    if near is None:
-        return None
-    chain = chains.with_bases([near.pk])
-    path = bases(chain)
+    steps = _path_to(prompt, text.near or "")
+    sha256_of = {step.key: step.sha256.hex() for step in steps}
+    encoded: dict[uuid.UUID, codec.Encoded] = {}
+
+    def measure(base: placement.Base[uuid.UUID]) -> int:
+        encoded[base.key] = codec.encode_delta(text.data, _text_of(prompt, base.key, sha256_of[base.key]))
+        return len(encoded[base.key].data)
+
     try:
-        texts = chains.decode_all(chain, {base.key for base in path})
+        placed = placement.place(_serving(steps), len(text.data), measure=measure)
     except StorageUnavailable as error:
         # A damaged base must not keep anybody from saving. A store that is silent would be as silent over the whole
         # copy, and over the next text of this save.
         if error.code != chains.UNREADABLE:
             raise
         return None
-    encoded: dict[uuid.UUID, codec.Encoded] = {}
-
-    def measure(base: placement.Base[uuid.UUID]) -> int:
-        encoded[base.key] = codec.encode_delta(text.data, texts[base.key])
-        return len(encoded[base.key].data)
-
-    placed = placement.place(path, len(text.data), measure=measure)
     return (encoded[placed.base.key], placed.base, placed.serves) if placed else None
+
+
+def _text_of(prompt: Prompt, body_id: uuid.UUID, sha256: str) -> bytes:
+    """The text of a base. One that was read or saved a while ago is read again, as nothing may rest on damage."""
+    held = held_texts.get((prompt.pk, sha256))
+    if held is not None and time.monotonic() - held.at_s < TRUSTED_S:
+        return held.data
+    text = chains.decode_all(chains.with_bases([body_id]), {body_id})[body_id]
+    held_texts.hold((prompt.pk, sha256), text)
+    return text
+
+
+class _Step(NamedTuple):
+    """A representation on the way to a text. `used`: the sum of the deltas on it, if it serves as a base."""
+
+    key: uuid.UUID
+    sha256: bytes
+    byte_length: int
+    stored_length: int
+    is_base: bool
+    used: int
+
+    @property
+    def serves(self) -> bool:
+        return self.is_base and self.byte_length >= codec.MIN_BASE_BYTES
+
+
+def _path_to(prompt: Prompt, near: str) -> list[_Step]:
+    """From the whole copy to the text with the hex SHA-256 `near`; empty if no version names such a text."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PATH, [prompt.pk, bytes.fromhex(near)])
+        return [_Step(*row) for row in cursor.fetchall()]
 
 
 def bases(chain: Sequence[Body]) -> list[placement.Base[uuid.UUID]]:
     """The bases of the chain of one text, whole copy first, with what is stored on each and what reading it costs."""
-    serving = {body.pk for body in chain if body.is_base and body.byte_length >= codec.MIN_BASE_BYTES}
-    sums = Body.objects.filter(base_id__in=serving).values_list("base_id").annotate(used=Sum("stored_length"))
-    used = dict(sums)
-    path, cost_us = [], 0.0
-    for depth, body in enumerate(chain):
-        cost_us += placement.step_us(byte_length=body.byte_length, stored_length=body.stored_length)
-        base = placement.Base(
+    sums = Body.objects.filter(base_id__in=[body.pk for body in chain if body.is_base]).values_list("base_id")
+    used = dict(sums.annotate(used=Sum("stored_length")))
+    steps = [
+        _Step(
             key=body.pk,
-            depth=depth,
-            cost_us=cost_us,
+            sha256=bytes(body.sha256),
+            byte_length=body.byte_length,
             stored_length=body.stored_length,
+            is_base=body.is_base,
             used=int(used.get(body.pk, 0)),
         )
-        path.append(base)
-    return [base for base in path if base.key in serving]
+        for body in chain
+    ]
+    return _serving(steps)
 
 
-def commit(*, prompt: Prompt, staged: Sequence[StagedBody]) -> None:
-    """Insert the rows of staged texts inside the caller's transaction.
+def _serving(steps: Sequence[_Step]) -> list[placement.Base[uuid.UUID]]:
+    path, cost_us = [], 0.0
+    for depth, step in enumerate(steps):
+        cost_us += placement.step_us(byte_length=step.byte_length, stored_length=step.stored_length)
+        if step.serves:
+            base = placement.Base(
+                key=step.key, depth=depth, cost_us=cost_us, stored_length=step.stored_length, used=int(step.used)
+            )
+            path.append(base)
+    return path
+
+
+def commit(*, prompt: Prompt, staged: Sequence[StagedBody]) -> set[str]:
+    """Insert the rows of staged texts inside the caller's transaction, and say which are now there by it, in hex.
 
     A twin that committed first keeps its row: equal SHA-256 is equal bytes, and ours becomes an unnamed object.
     """
-    Body.objects.bulk_create([_row(prompt, body) for body in staged], ignore_conflicts=True)
+    if not staged:
+        return set()
+    fields = Body._meta.concrete_fields
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    row = f"({', '.join(['%s'] * len(fields))})"
+    bodies = [_row(prompt, body) for body in staged]
+    with connection.cursor() as cursor:
+        # As bulk_create would, which cannot say what it inserted.
+        cursor.execute(
+            f"INSERT INTO playground_body ({columns}) VALUES {', '.join([row] * len(bodies))}"  # noqa: S608  # no values
+            " ON CONFLICT DO NOTHING RETURNING sha256",
+            [getattr(body, field.attname) for body in bodies for field in fields],
+        )
+        return {bytes(sha256).hex() for (sha256,) in cursor.fetchall()}
 
 
 def commit_unreferenced(*, prompt: Prompt, staged: StagedBody, now: dt.datetime) -> bool:
@@ -162,10 +258,13 @@ def link(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> None:
 
     Raises Conflict if one is gone. It waits for a sweep that is removing one, and a sweep skips what it holds.
     """
-    wanted = {bytes.fromhex(sha256) for sha256 in sha256s}
-    if waiting := _waiting(prompt_id, sha256s):
+    names = set(sha256s)
+    there = known(prompt_id=prompt_id, sha256s=names)
+    if len(there) == len(names) and all(there.values()):
+        return
+    if waiting := _waiting(prompt_id, names):
         Body.objects.filter(pk__in=waiting).update(unreferenced_since=None)
-    if Body.objects.filter(prompt_id=prompt_id, sha256__in=wanted).count() != len(wanted):
+    if len(known(prompt_id=prompt_id, sha256s=names)) != len(names):
         raise Conflict(
             "A text of this version waited too long and was removed.",
             code=TEXT_GONE,

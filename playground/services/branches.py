@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import NoReturn
 
-from django.db import transaction
+from django.db import connection, transaction
+from django.utils import timezone
 
 from accounts.models import User
 from core.errors import Conflict
@@ -73,16 +74,39 @@ def refuse_moved(branch: Branch) -> NoReturn:
     )
 
 
-def advance(branch: Branch, version: Version) -> Branch:
-    """Put a freshly saved version on `branch` if its parent is still the head; else on a new sibling branch.
+#: Compare, move and note it, in one go.
+_ADVANCE = """
+    WITH moved AS (
+        UPDATE playground_branch SET head_id = %(version)s
+        WHERE prompt_id = %(prompt)s AND name = %(name)s AND head_id = %(parent)s
+        RETURNING id
+    )
+    INSERT INTO playground_branchmove (prompt_id, branch_id, actor_id, from_version_id, to_version_id, created_at)
+    SELECT %(prompt)s, id, %(actor)s, %(parent)s, %(version)s, %(now)s FROM moved
+"""
 
-    Runs inside the caller's transaction.
+
+def advance(name: str, version: Version) -> str:
+    """Put a freshly saved version on the branch `name`, if its parent is the head there, and say on which it is.
+
+    Else it gets a new branch: of this name if there is none, or a sibling. Runs inside the caller's transaction.
     """
-    moved = Branch.objects.filter(pk=branch.pk, head_id=version.parent_id).update(head=version)
-    if not moved:
-        return start_free(f"{branch.name}-{version.number}", version)
-    record_move(branch, actor=version.author, from_version=version.parent, to_version=version)
-    return branch
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _ADVANCE,
+            {
+                "version": version.pk,
+                "prompt": version.prompt_id,
+                "name": name,
+                "parent": version.parent_id,
+                "actor": version.author_id,
+                "now": timezone.now(),
+            },
+        )
+        if cursor.rowcount:
+            return name
+    taken = Branch.objects.filter(prompt_id=version.prompt_id, name=name).exists()
+    return start_free(f"{name}-{version.number}" if taken else name, version).name
 
 
 def start_free(name: str, version: Version) -> Branch:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import uuid
 from collections.abc import Iterable, Iterator
 
 from celery import signature
 from django.contrib.postgres.search import SearchVectorField
-from django.db import OperationalError, transaction
-from django.db.models import QuerySet, Sum, Value
+from django.db import OperationalError, connection, transaction
+from django.db.models import QuerySet, Value
 from django.db.models.functions import Cast
 
 from core import effects
 from core.errors import StorageUnavailable
 from playground import freezing, words
 from playground.bodies import store
-from playground.models import Body, Prompt, Version, VersionSearch
+from playground.models import Prompt, Version, VersionSearch
 
 log = logging.getLogger("playground.search")
 
@@ -27,9 +26,13 @@ INDEX_PROMPT = signature("playground.tasks.index_prompt", options={"priority": 9
 TEXT_BYTES = 256 * 1024
 #: PostgreSQL keeps at most 1 MiB of words: what does not fit is tried again with less of the texts.
 TOTAL_BYTES = (1024 * 1024, 256 * 1024, 64 * 1024, 0)
-#: A referred text up to this size is read during the save; larger ones make the words wait for the worker.
-READ_WHEN_SAVING_BYTES = 2 * 1024 * 1024
+#: The texts of a version up to this size, all together, are found as soon as it is saved; with more, the save would
+#: take three times as long, and their words wait for the worker.
+INDEXED_WHEN_SAVING_BYTES = 64 * 1024
 READ_AT_ONCE_BYTES = 32 * 1024 * 1024
+#: A document that takes less than the 1 MiB of words that PostgreSQL keeps, whatever is in it.
+SURELY_KEPT_CHARS = 128 * 1024
+_INSERT = "INSERT INTO playground_versionsearch (version_id, prompt_id, document) VALUES (%s, %s, %s::tsvector)"
 _TOO_MANY_WORDS = "54000"  # SQLSTATE program_limit_exceeded
 
 
@@ -57,8 +60,13 @@ def index_saved(*, version: Version, texts: Iterable[bytes] | None) -> None:
     """Keep the words of a version in the transaction that saves it; without its texts, the worker does it soon."""
     if texts is None:
         effects.enqueue(INDEX_PROMPT, str(version.prompt_id))
-    else:
+        return
+    document = words.document(version.message, _beginnings(texts))
+    if len(document) > SURELY_KEPT_CHARS:
         index_version(version=version, texts=texts)
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT, [version.pk, version.prompt_id, document])
 
 
 def _keep(version: Version, document: str) -> bool:
@@ -79,12 +87,14 @@ def _keep(version: Version, document: str) -> bool:
 def texts_to_index(*, prompt: Prompt, frozen: freezing.Frozen) -> list[bytes] | None:
     """The texts of a version that is about to be saved, read before its transaction; None: index it later instead."""
     given = [text.data for text in frozen.texts]
-    missing = frozen.names - {hashlib.sha256(text).hexdigest() for text in given}
+    missing = frozen.names - {text.sha256 for text in frozen.texts}
+    total = sum(map(len, given))
+    if missing and total <= INDEXED_WHEN_SAVING_BYTES:
+        total += sum(store.lengths(prompt_id=prompt.pk, sha256s=missing).values())
+    if total > INDEXED_WHEN_SAVING_BYTES:
+        return None
     if not missing:
         return given
-    bodies = Body.objects.filter(prompt=prompt, sha256__in=[bytes.fromhex(sha256) for sha256 in missing])
-    if (bodies.aggregate(bytes=Sum("byte_length"))["bytes"] or 0) > READ_WHEN_SAVING_BYTES:
-        return None
     try:
         return [*given, *store.read_bytes(prompt_id=prompt.pk, sha256s=missing).values()]
     except StorageUnavailable:

@@ -3,8 +3,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 
-from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db import connection
 
 from accounts.models import User
 from core import idempotency
@@ -12,7 +11,7 @@ from core.errors import Conflict, InvalidInput
 from playground import freezing
 from playground.bodies import store
 from playground.models import DEFAULT_BRANCH, Branch, BranchMove, Prompt, Version
-from playground.services.branches import advance, start_free
+from playground.services.branches import advance
 from playground.services.lines import line, pointer_name
 from playground.services.prompts import touch
 from playground.services.search import index_saved, texts_to_index
@@ -53,13 +52,17 @@ def save_version(
     frozen = freezing.freeze(author=author, prompt=prompt, spec=spec, parent=before)
     parents = [version.pk if version else None for version in (parent, merged)]
     request = idempotency.fingerprint(prompt.pk, frozen.digest.hex(), parents, branch, message)
-    store.hold(prompt_id=prompt.pk, sha256s=frozen.names)
-    staged = store.stage(prompt=prompt, texts=frozen.texts)
+    there = store.known(prompt_id=prompt.pk, sha256s=frozen.names)
+    if waiting := [name for name, is_named in there.items() if not is_named]:
+        store.hold(prompt_id=prompt.pk, sha256s=waiting)
+        # A sweep that was at one of them has removed it by now.
+        there = store.known(prompt_id=prompt.pk, sha256s=frozen.names)
+    staged = store.stage(prompt=prompt, texts=frozen.texts, there=there)
     words = texts_to_index(prompt=prompt, frozen=frozen)
 
     def make() -> tuple[SavedVersion, uuid.UUID]:
-        store.commit(prompt=prompt, staged=staged)
-        store.link(prompt_id=prompt.pk, sha256s=frozen.names)
+        inserted = store.commit(prompt=prompt, staged=staged)
+        store.link(prompt_id=prompt.pk, sha256s=frozen.names - inserted)
         version = Version(
             prompt=prompt,
             author=author,
@@ -93,12 +96,12 @@ def _saved_before(version_id: uuid.UUID, wanted: str) -> SavedVersion:
 def _insert(version: Version, wanted: str) -> SavedVersion:
     """Number the version, insert it and put a branch on it, inside the caller's transaction."""
     version.acl_epoch = touch(version.prompt_id)
-    target = Branch.objects.select_related("head").filter(prompt=version.prompt, name=wanted).first()
     if version.parent is None:
+        target = Branch.objects.select_related("head").filter(prompt=version.prompt, name=wanted).first()
         version.parent = target.head if target else _head(version.prompt, DEFAULT_BRANCH)
     _insert_numbered(version)
-    branch = advance(target, version) if target else start_free(wanted, version)
-    return SavedVersion(version=version, branch=branch.name, forked=branch.name != wanted)
+    branch = advance(wanted, version)
+    return SavedVersion(version=version, branch=branch, forked=branch != wanted)
 
 
 def _head(prompt: Prompt, branch: str) -> Version | None:
@@ -110,17 +113,24 @@ def _head(prompt: Prompt, branch: str) -> Version | None:
     return heads.get(branch) or heads.get(DEFAULT_BRANCH)
 
 
+#: One more than the highest, in the statement that inserts: somebody who saves at once is met on the constraint only.
+_NEXT_NUMBER = "(SELECT coalesce(max(number), 0) + 1 FROM playground_version WHERE prompt_id = %s)"
+
+
 def _insert_numbered(version: Version) -> None:
-    """Insert under the next free number: two savers at once meet on the constraint, the second tries the next."""
-    for _ in range(_NUMBER_ATTEMPTS):
-        highest = Version.objects.filter(prompt_id=version.prompt_id).aggregate(Max("number"))["number__max"]
-        version.number = (highest or 0) + 1
-        try:
-            with transaction.atomic():
-                version.save(force_insert=True)
-        except IntegrityError as error:
-            if "version_number_once" not in str(error):
-                raise
-        else:
-            return
+    """Insert under the next free number."""
+    fields = Version._meta.concrete_fields
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    places = ", ".join(_NEXT_NUMBER if field.attname == "number" else "%s" for field in fields)
+    values = [version.prompt_id if field.attname == "number" else getattr(version, field.attname) for field in fields]
+    insert = f"""
+        INSERT INTO playground_version ({columns}) VALUES ({places})
+        ON CONFLICT (prompt_id, number) DO NOTHING RETURNING number
+    """  # noqa: S608  # names of columns, not of people
+    with connection.cursor() as cursor:
+        for _ in range(_NUMBER_ATTEMPTS):
+            cursor.execute(insert, values)
+            if row := cursor.fetchone():
+                version.number, version._state.adding = row[0], False
+                return
     raise Conflict("Too many people are saving this prompt at once.", next_step="Save again.")

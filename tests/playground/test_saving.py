@@ -13,10 +13,12 @@ from django.db import connection
 from accounts.models import User
 from core.errors import IdempotencyKeyReused, InvalidInput, StorageUnavailable
 from playground import freezing, services
-from playground.bodies import chains, objects
+from playground.bodies import chains, objects, store
+from playground.bodies.held import held_texts
 from playground.models import Body, Branch, BranchMove, Prompt, Version
 from playground.services import SavedVersion
 from playground.spec import parse
+from tests.playground.uploading import sha256
 
 Save = Callable[..., SavedVersion]
 
@@ -113,6 +115,7 @@ def test_a_text_over_16_kib_when_packed_is_read_from_the_store(save: Save) -> No
     text = noise(60_000)
     version = save(text=text).version
     assert Body.objects.filter(inline=None).count() == 1
+    held_texts.forget()
     assert freezing.thaw(version)["messages"][0]["content"] == text
 
 
@@ -122,6 +125,7 @@ def damaged(save: Save) -> Version:
     save(text="fine")
     version = save(text=noise(60_000)).version
     objects.put(Body.objects.get(inline=None).object_key, b"rubbish")
+    held_texts.forget()
     return version
 
 
@@ -136,6 +140,17 @@ def test_a_damaged_text_is_told_and_other_versions_stay_readable(damaged: Versio
 def test_a_damaged_text_keeps_nobody_from_saving_on_top(damaged: Version, save: Save) -> None:
     mended = save(text=noise(60_000) + "!").version
     assert mended.parent == damaged
+    assert freezing.thaw(mended)["messages"][0]["content"] == noise(60_000) + "!"
+
+
+def test_a_text_held_in_memory_for_a_while_is_read_again_before_another_rests_on_it(
+    damaged: Version, save: Save, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = noise(60_000).encode()
+    held_texts.hold((damaged.prompt_id, sha256(text)), text)
+    monkeypatch.setattr(store, "TRUSTED_S", 0.0)
+    mended = save(text=noise(60_000) + "!").version
+    held_texts.forget()
     assert freezing.thaw(mended)["messages"][0]["content"] == noise(60_000) + "!"
 
 
@@ -264,8 +279,8 @@ def test_a_text_is_a_delta_of_the_one_it_replaces_also_when_messages_move(
     services.save_version(author=owner, prompt=prompt, spec=parse({**raw_spec, "messages": messages}))
     moved = [{"role": "user", "content": "new"}, *messages[:1], {"role": "assistant", "content": second + "!"}]
     version = services.save_version(author=owner, prompt=prompt, spec=parse({**raw_spec, "messages": moved})).version
-    sha256 = version.frozen["messages"][2]["content"]["body"]
-    assert Body.objects.get(sha256=bytes.fromhex(sha256)).stored_length < 1000
+    name = version.frozen["messages"][2]["content"]["body"]
+    assert Body.objects.get(sha256=bytes.fromhex(name)).stored_length < 1000
 
 
 def test_a_long_history_of_edits_stays_readable_within_the_hops(save: Save) -> None:

@@ -153,12 +153,14 @@ def test_a_text_of_any_size_and_kind_is_saved(owner_api: APIClient, save: Save) 
     save(text="needle " + noise)
     save(text="y" * 300_000 + " \0 after")
     save(text="\0nul\0word " + "文" * 100_000)
+    assert search.index_missing() == 3  # as the worker does
     assert numbers(find(owner_api, "needle")) == [1]
     assert numbers(find(owner_api, "nul")) == [3]
 
 
 def test_what_is_far_inside_a_text_has_no_excerpt(owner_api: APIClient, save: Save) -> None:
     save(text="near " + "filler " * 60_000)
+    search.index_missing()
     (row,) = find(owner_api, "near")
     assert row["matches"] == [{"number": 1, "excerpt": None}]
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from playground.bodies.held import held_texts
 from playground.models import Prompt, Version
 from tests.playground.store_front import Front
 from tests.playground.uploading import noise
@@ -46,6 +47,7 @@ def test_a_save_that_needs_older_texts_does_not_wait_once_for_each(
 ) -> None:
     texts = [f"{turn}{LONG}" for turn in range(5)]
     assert save(owner_api, prompt, *texts).status_code == 201
+    held_texts.forget()
     impatient.silent = True
     impatient.asked.clear()
     answer = save(owner_api, prompt, *[f"{text} and more" for text in texts])

@@ -13,6 +13,7 @@ from rest_framework.test import APIClient
 from accounts.models import User
 from playground import text_answers
 from playground.bodies import chains, recent
+from playground.bodies.held import HeldTexts
 from playground.models import Body, Prompt
 from playground.services import SavedVersion
 from tests.playground.uploading import API, noise, save, sha256, upload
@@ -23,7 +24,7 @@ Save = Callable[..., SavedVersion]
 
 @pytest.fixture(autouse=True)
 def nothing_read_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_answers, "recent_texts", recent.RecentTexts())
+    monkeypatch.setattr(text_answers, "recent_texts", recent.RecentTexts(HeldTexts()))
 
 
 @pytest.fixture
@@ -232,11 +233,11 @@ def test_what_is_held_has_a_limit_and_the_last_read_stay(prompt: Prompt, save: S
     names = [sha256(noise(10_000, seed=seed)) for seed in range(4)]
     for seed in range(4):
         save(text=noise(10_000, seed=seed).decode())
-    held = recent.RecentTexts(limit=30_000)
+    held = recent.RecentTexts(HeldTexts(limit=30_000))
     for name in [*names[:3], names[0], names[3]]:
         assert sha256(held.get(prompt_id=prompt.pk, sha256=name).data) == name
-    assert [name for _, name in held._held] == [names[2], names[0], names[3]]
-    assert held._bytes == 30_000
+    assert [name for _, name in held._held._texts] == [names[2], names[0], names[3]]
+    assert held._held._bytes == 30_000
 
 
 @pytest.mark.django_db(transaction=True)
@@ -244,7 +245,7 @@ def test_readers_at_once_cost_one_decoding(prompt: Prompt, save: Save, decoded: 
     text = noise(500_000)
     save(text=text.decode())
     decoded.clear()
-    held, name, got = recent.RecentTexts(), sha256(text), []
+    held, name, got = recent.RecentTexts(HeldTexts()), sha256(text), []
 
     def read() -> None:
         got.append(held.get(prompt_id=prompt.pk, sha256=name).data)

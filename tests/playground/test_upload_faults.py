@@ -20,6 +20,7 @@ from core import effects
 from core.errors import StorageUnavailable
 from playground import text_answers
 from playground.bodies import chains, objects, recent, store
+from playground.bodies.held import HeldTexts
 from playground.models import Body, Prompt, Upload, Version
 from playground.services import SavedVersion, packing, sweeping, uploads
 from playground.tasks import pack_upload
@@ -259,7 +260,7 @@ def test_twenty_megabytes_go_in_and_come_back_in_windows(
     monkeypatch: pytest.MonkeyPatch,
     record_property: Callable[[str, object], None],
 ) -> None:
-    monkeypatch.setattr(text_answers, "recent_texts", recent.RecentTexts())
+    monkeypatch.setattr(text_answers, "recent_texts", recent.RecentTexts(HeldTexts()))
     text = noise(20 * MB)
     started = upload(owner_api, prompt, text)
     assert save(owner_api, prompt, {"upload": started["id"]}).status_code == 201

@@ -12,6 +12,7 @@ from pytest_django import Settings
 from core.errors import StorageUnavailable
 from embedded.ports import free_port
 from playground.bodies import objects
+from playground.bodies.held import held_texts
 from playground.models import Prompt, Version
 from review import carrying
 from review.models import Placement, Thread
@@ -82,6 +83,7 @@ def test_without_the_store_the_comments_are_there_and_only_their_places_are_not(
     later = save("First.\n" + text[::-1], parent=version)
     settings.S3_ENDPOINT_URL = f"http://127.0.0.1:{free_port()}"
     objects.forget_connections()
+    held_texts.forget()
     listed = shown(later)
     assert listed["pending"] == 1
     assert listed["results"][0]["comments"][0]["body"] == "Still here"

@@ -1,0 +1,100 @@
+"""Queries whose SQL Django makes once a process. Building and compiling one costs more than PostgreSQL's answer to it.
+
+For the few that nearly every request asks. What may be seen stays where it is written: in the QuerySet.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import secrets
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.models.query import get_related_populators
+
+Row = TypeVar("Row", bound=models.Model)
+
+#: Values that no query has by itself, so that the place of each is found in the compiled parameters.
+_STAND_INS: dict[type, Callable[[], Any]] = {
+    uuid.UUID: uuid.uuid4,
+    str: lambda: secrets.token_hex(16),
+    int: lambda: 2**30 + secrets.randbelow(2**29),
+    bytes: lambda: secrets.token_bytes(32),
+    dt.datetime: lambda: dt.datetime.now(dt.UTC) - dt.timedelta(microseconds=secrets.randbelow(10**15)),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Compiled:
+    """`parameters`: each a constant, or the name of the value that takes its place; the rest as Django's own
+    ModelIterable takes it from a compiler to make rows.
+    """
+
+    sql: str
+    parameters: list[tuple[str | None, Any]]
+    compiler: Any
+    converters: dict[int, Any]
+    names: list[str]
+    columns: slice
+    related: list[Any]
+
+    def made(self, row: tuple[Any, ...]) -> Any:
+        if self.converters:
+            row = next(iter(self.compiler.apply_converters([row], self.converters)))
+        made = self.compiler.klass_info["model"].from_db(DEFAULT_DB_ALIAS, self.names, row[self.columns])
+        for related in self.related:
+            related.populate(row, made)
+        return made
+
+
+class Prepared(Generic[Row]):
+    """A QuerySet of whole rows, with `select_related` at most, as a function of the values it filters by.
+
+    `build` is called once, with stand-ins of the same types as the first call's values. It must not look at them, and
+    none may be None: another value must not make another query.
+    """
+
+    def __init__(self, build: Callable[..., models.QuerySet[Row]]) -> None:
+        self._build = build
+        self._compiled: _Compiled | None = None
+
+    def first(self, **values: Any) -> Row | None:
+        """The first row in the QuerySet's own order (none, if it has none), or None."""
+        compiled = self._compiled or self._compile(values)
+        parameters = [value if name is None else values[name] for name, value in compiled.parameters]
+        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+            cursor.execute(compiled.sql, parameters)
+            row = cursor.fetchone()
+        return None if row is None else cast("Row", compiled.made(row))
+
+    def _compile(self, values: dict[str, Any]) -> _Compiled:
+        stand_ins = {name: _STAND_INS[type(value)]() for name, value in values.items()}
+        compiler = self._build(**stand_ins)[:1].query.get_compiler(DEFAULT_DB_ALIAS)
+        sql, found = compiler.as_sql()
+        names = {value: name for name, value in stand_ins.items()}
+        parameters = [(names.get(_plain(value)), value) for value in found]
+        missing = stand_ins.keys() - {name for name, _ in parameters}
+        if missing:
+            raise TypeError(f"the query does not filter by {', '.join(sorted(missing))}")
+        chosen, own = compiler.select[: compiler.col_count], compiler.klass_info["select_fields"]
+        columns = slice(own[0], own[-1] + 1)
+        self._compiled = _Compiled(
+            sql=sql,
+            parameters=parameters,
+            compiler=compiler,
+            converters=compiler.get_converters([each[0] for each in chosen]),
+            names=[each[0].target.attname for each in compiler.select[columns]],
+            columns=columns,
+            # The stubs are of a later Django.
+            related=get_related_populators(compiler.klass_info, compiler.select, DEFAULT_DB_ALIAS),  # type: ignore[call-arg]
+        )
+        return self._compiled
+
+
+def _plain(value: Any) -> Any:
+    """The value of a parameter, out of the wrapper that says its type to the driver."""
+    inner = getattr(value, "obj", value)
+    return bytes(inner) if isinstance(inner, bytearray | memoryview) else inner
