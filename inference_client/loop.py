@@ -15,9 +15,19 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
-@functools.cache
+#: The first tasks of a worker come together, and `functools.cache` alone would let each of them start a loop. A stream
+#: on one that uses a connection of the other is never woken.
+_starting = threading.Lock()
+
+
 def background_loop() -> asyncio.AbstractEventLoop:
     """The loop, started on first use: a worker that forks must not start it before."""
+    with _starting:
+        return _started()
+
+
+@functools.cache
+def _started() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="streams", daemon=True).start()
     return loop
