@@ -115,6 +115,8 @@ class TextPublisher:
         pipe = self._redis.pipeline(transaction=True)
         pipe.append(self._text, piece.encode())
         self._record(pipe, event)
+        if not self._written:
+            self._let_expire(pipe)
         results = await pipe.execute()
         return int(results[0])
 
@@ -124,9 +126,13 @@ class TextPublisher:
         pipe = self._redis.pipeline(transaction=True)
         pipe.set(self._text, whole.encode())
         self._record(pipe, Event(kind="reset", data={"text": whole}))
+        self._let_expire(pipe)
         await pipe.execute()
 
     def _record(self, pipe: redis.asyncio.client.Pipeline, event: Event) -> None:
         pipe.xadd(self._events, event.fields(), maxlen=STREAM_LENGTH, approximate=True)
+
+    def _let_expire(self, pipe: redis.asyncio.client.Pipeline) -> None:
+        """Once is enough: a run ends long before, and its end sets both anew."""
         pipe.expire(self._events, WHILE_RUNNING_S)
         pipe.expire(self._text, WHILE_RUNNING_S)

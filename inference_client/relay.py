@@ -93,21 +93,17 @@ async def _relayed(exchange: Exchange, publisher: TextPublisher) -> Outcome:
 
 
 def _watch(run: Run, exchange: Exchange, future: concurrent.futures.Future[Outcome]) -> bool:
-    """Until the exchange is over: renew the lease, note the first token, obey a stop. False if the lease is lost."""
+    """Until the exchange is over: renew the lease, obey a stop. False if the lease is lost."""
     renew_at = time.monotonic() + RENEW_EVERY_S
-    first_token_noted = False
-    while not future.done():
+    while not concurrent.futures.wait([future], timeout=TICK_S).done:
         lease = services.Lease.HELD
-        token_to_note = exchange.first_token_at if not first_token_noted else None
-        if token_to_note is not None or time.monotonic() >= renew_at:
+        if time.monotonic() >= renew_at:
             lease = _renew(run, exchange.first_token_at)
-            first_token_noted = exchange.first_token_at is not None
             renew_at = time.monotonic() + RENEW_EVERY_S
         if lease is not services.Lease.HELD or _stop_asked(run):
             exchange.stop(background_loop())
             concurrent.futures.wait([future])
             return lease is not services.Lease.LOST
-        concurrent.futures.wait([future], timeout=TICK_S)
     return True
 
 

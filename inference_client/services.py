@@ -18,8 +18,7 @@ from typing import Any
 import rfc8785
 from celery import signature
 from django.conf import settings
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import User
@@ -44,6 +43,21 @@ SWEEP_SIZE = 500
 #: By name, because the task's module imports this one. In Redis a greater number is served later: a long line of runs
 #: must not hold up the sweeps below, which are what ends the runs of a dead worker.
 SEND_RUN = signature("inference_client.tasks.send_run", options={"priority": 6})
+
+
+#: Written out because each run asks it, and because an UPDATE of Django's returns no row.
+_CLAIM = """
+    UPDATE inference_client_run AS run
+    SET status = 'running', attempt = run.attempt + 1, started_at = %s, lease_expires_at = %s
+    FROM accounts_user AS account
+    WHERE run.id = %s AND run.status = 'queued' AND run.next_try_at <= %s AND account.id = run.account_id
+    RETURNING run.*, account.email AS account_email, account.tier AS account_tier
+"""
+_RENEW = """
+    UPDATE inference_client_run SET lease_expires_at = %s, first_token_at = COALESCE(%s, first_token_at)
+    WHERE id = %s AND status = 'running' AND attempt = %s
+    RETURNING cancel_requested_at
+"""
 
 
 class Lease(enum.Enum):
@@ -149,36 +163,36 @@ def request_cancel(*, run: Run, now: dt.datetime | None = None) -> Run:
     return locked
 
 
-@transaction.atomic
 def claim_run(*, run_id: uuid.UUID, now: dt.datetime | None = None) -> Run | None:
-    """Take a queued run to send it, under a lease of 15 s; None if it is not there to be taken."""
+    """Take a queued run to send it, under a lease of 15 s; None if it is not there to be taken.
+
+    One statement, which is its own transaction. Of the account, the run knows what a worker asks for.
+    """
     now = now or timezone.now()
-    changed = Run.objects.filter(pk=run_id, status=RunStatus.QUEUED, next_try_at__lte=now).update(
-        status=RunStatus.RUNNING, attempt=F("attempt") + 1, started_at=now, lease_expires_at=now + LEASE
-    )
-    if not changed:
+    found = list(Run.objects.raw(_CLAIM, [now, now + LEASE, run_id, now]))
+    if not found:
         return None
-    run = Run.objects.select_related("account").get(pk=run_id)
+    run = found[0]
+    names = ["id", "email", "tier"]
+    run.account = User.from_db(run._state.db, names, [run.account_id, run.account_email, run.account_tier])  # type: ignore[attr-defined]
     effects.after_commit(events.publish_status, run.pk, RunStatus.RUNNING.value)
     return run
 
 
-@transaction.atomic
 def renew_lease(*, run: Run, first_token_at: dt.datetime | None = None, now: dt.datetime | None = None) -> Lease:
     """Extend the lease of a claimed run and note its first token. LOST: somebody ended it; write no more."""
     now = now or timezone.now()
-    changes: dict[str, Any] = {"lease_expires_at": now + LEASE}
-    if first_token_at is not None:
-        changes["first_token_at"] = first_token_at
-    if not _held(run).update(**changes):
+    with connection.cursor() as cursor:
+        cursor.execute(_RENEW, [now + LEASE, first_token_at, run.pk, run.attempt])
+        row = cursor.fetchone()
+    if row is None:
         return Lease.LOST
-    stop = Run.objects.filter(pk=run.pk, cancel_requested_at__isnull=False).exists()
-    return Lease.STOP if stop else Lease.HELD
+    run.first_token_at = first_token_at or run.first_token_at
+    return Lease.HELD if row[0] is None else Lease.STOP
 
 
-@transaction.atomic
 def finish_run(*, run: Run, ending: Ending, now: dt.datetime | None = None) -> bool:
-    """Write the end of a claimed run; False if it is no longer ours to end."""
+    """Write the end of a claimed run, here and in `run`; False if it is no longer ours to end."""
     changes: dict[str, Any] = {
         "status": ending.status,
         "finished_at": now or timezone.now(),
@@ -199,7 +213,9 @@ def finish_run(*, run: Run, ending: Ending, now: dt.datetime | None = None) -> b
         changes["first_token_at"] = ending.first_token_at
     if not _held(run).update(**changes):
         return False
-    _tell_end(Run.objects.lightly().get(pk=run.pk))
+    for name, value in changes.items():
+        setattr(run, name, value)
+    _tell_end(run)
     return True
 
 
