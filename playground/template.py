@@ -50,7 +50,9 @@ def placeholders(text: str) -> list[Placeholder]:
 
 def names(text: str) -> list[str]:
     """The variable names of `text`, each once, in order of first appearance."""
-    return list(dict.fromkeys(place.name for place in placeholders(text)))
+    # Each way of writing is looked at once: a text may use one name ten thousand times. `{{{{` is found as "", no name.
+    written = dict.fromkeys(_TOKEN.findall(text))
+    return list(dict.fromkeys(name for name in map(normal_name, written) if name is not None))
 
 
 def substitute(text: str, values: Mapping[str, str]) -> str:
@@ -60,10 +62,16 @@ def substitute(text: str, values: Mapping[str, str]) -> str:
     one ask `names` first.
     """
 
+    by_writing: dict[str, str | None] = {}
+
     def replacement(match: re.Match[str]) -> str:
-        if match[1] is None:
+        written = match[1]
+        if written is None:
             return "{{"
-        name = normal_name(match[1])
-        return match[0] if name is None else values.get(name, match[0])
+        if written not in by_writing:
+            name = normal_name(written)
+            by_writing[written] = None if name is None else values.get(name)
+        value = by_writing[written]
+        return match[0] if value is None else value
 
     return _TOKEN.sub(replacement, text)
