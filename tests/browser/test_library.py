@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.accessibility import serious_violations
 from tests.browser.conftest import Complaints, read_spec
 from tests.browser.large_texts import many_lines, send
 from tests.browser.workbench import Workbench
@@ -163,6 +164,7 @@ def test_a_pasted_curl_command_becomes_a_prompt(page: Page, api: httpx2.Client) 
     expect(page.locator("[data-import-kind]")).to_contain_text("curl")
     expect(page.get_by_label("Warnings")).to_contain_text("headers of the command")
     expect(page.locator("[data-import-texts]")).to_contain_text("Be <b>kind</b>.")
+    assert serious_violations(page) == []
     page.get_by_label("Name").fill("From a command")
     page.get_by_role("button", name="Create prompt").click()
     bench = Workbench(page)
@@ -179,6 +181,7 @@ def test_what_is_no_prompt_is_said(page: Page, complaints: Complaints) -> None:
     page.get_by_label("Text to import").click()
     page.keyboard.insert_text(json.dumps({"hello": "world"}))
     expect(page.get_by_role("alert")).to_contain_text("none of the known formats")
+    assert serious_violations(page) == []
     expect(page.get_by_role("button", name="Create prompt")).to_be_hidden()
 
 
@@ -202,6 +205,7 @@ def test_an_export_is_taken_in_again(
         page.get_by_role("button", name="Choose a file").click()
     chooser.value.set_files(file)
     expect(page.locator("[data-import-kind]")).to_have_text("export")
+    assert serious_violations(page) == []
     page.get_by_role("button", name="Create prompt").click()
     page.wait_for_url("**/prompts/**")
     bench = Workbench(page).wait()

@@ -23,7 +23,10 @@ CHECKS = [{"kind": "contains", "text": "zzqx"}, {"kind": "similarity", "threshol
 def pages(make_prompt: Callable[..., str], api: httpx2.Client) -> dict[str, str]:
     """Addresses by name, of a prompt with two versions that were run in every way."""
     prompt = make_prompt("Greet {{name}} in a {{tone}} way.", max_tokens=4)
-    save_version(api, prompt, {**read_spec(api, prompt, 1), "max_tokens": 5}, parent=1)
+    spec = read_spec(api, prompt, 1)
+    save_version(api, prompt, {**spec, "max_tokens": 5}, parent=1)
+    clashing = {**spec, "max_tokens": 6, "messages": [{"role": "user", "content": "Greet {{name}}, {{tone}}ly."}]}
+    save_version(api, prompt, clashing, parent=1, branch="idea")
 
     def make(path: str, **body: Any) -> str:
         answer = api.post(f"prompts/{prompt}/{path}", json=body)
@@ -45,6 +48,7 @@ def pages(make_prompt: Callable[..., str], api: httpx2.Client) -> dict[str, str]
         "batch": f"{home}/batches/{batch}/",
         "runs": f"{home}/runs/?version=2&kind=all",
         "texts compared": f"{home}/compare/?from=1&to=2",
+        "merge": f"{home}/merge/?ours=main&theirs=idea",
         "who looked": f"{home}/access/",
         "shares": "/shares/",
         "shared": "/shared/",

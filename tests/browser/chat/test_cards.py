@@ -8,6 +8,7 @@ import uuid
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.accessibility import serious_violations
 from tests.browser.conftest import MODEL, Complaints
 from tests.browser.talk import ChatPage, Person, bodies, send
 
@@ -52,9 +53,11 @@ def test_from_the_workbench_to_the_other_ones_open_prompt(
     theirs = card(his, word)
     expect(theirs).to_contain_text("You may not see this")
     expect(theirs).not_to_contain_text("Keeper")
+    assert serious_violations(his.page) == []
     theirs.get_by_role("button", name="Ask for access").click()
     expect(theirs).to_contain_text("Asked")
     wish = hers.page.locator("[data-card='access_request']").last
+    assert serious_violations(hers.page) == []
     wish.get_by_role("button", name="Give access").click()
     expect(wish).to_contain_text("Given")
     expect(wish.get_by_role("button")).to_have_count(0)

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.browser.accessibility import serious_violations
 from tests.browser.conftest import MODEL, Complaints, save_version
 from tests.browser.large_texts import MB, many_lines, send
 from tests.browser.sharing.shared_page import ENDS_WITHIN_MS, ShareDialog, SharedPage
@@ -48,6 +49,7 @@ def test_a_link_is_made_opened_and_revoked_and_the_open_page_ends(page: Page, vi
     assert dialog.confirm_revocation().startswith("Took effect at ")
     guest.wait_for_end()
     assert "please" not in guest.page.content()
+    assert serious_violations(guest.page) == []
     expect(dialog.links).to_have_count(0)
     expect(dialog.sentence).to_have_text("Only its owner can read version 1.")
     guest.page.reload()
@@ -207,6 +209,8 @@ def test_the_page_is_covered_while_the_server_cannot_be_asked(
     guest.page.clock.run_for(45_000)
     expect(guest.page.get_by_role("heading", name="The server does not answer")).to_be_visible()
     expect(guest.text).to_be_hidden()
+    guest.page.clock.resume()
+    assert serious_violations(guest.page) == []
     guest.page.context.set_offline(offline=False)
     # By itself, with the next question.
     expect(guest.text).to_be_visible(timeout=ENDS_WITHIN_MS)
