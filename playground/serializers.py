@@ -23,8 +23,9 @@ PARAMETERS_HELP = (
 
 
 class ParsedField(serializers.JSONField):
-    """Any JSON value, as the strict parser gave it: REST framework's own would write it out again to see that it is one,
-    which takes longer than reading it.
+    """Any JSON value, as the strict parser gave it.
+
+    REST framework's own field writes it out again to see that it is one, which takes longer than reading it.
     """
 
     def to_internal_value(self, data: Any) -> Any:
