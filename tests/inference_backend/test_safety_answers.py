@@ -25,7 +25,14 @@ FREE = {"x-playground-tier": "free", "x-playground-account": "somebody"}
 
 @pytest.fixture(scope="module")
 def engine_behind() -> Iterator[ScriptedEngine]:
-    scripted = ScriptedEngine()
+    """Its scripts are asked for by name: a refused prompt reaches it too, and is abandoned, whenever it is read."""
+    scripted = ScriptedEngine(
+        scripts={
+            "turns": words_of(f"{GOOD} {INSULT} {GOOD}"),
+            "ends": words_of(f"{GOOD} {INSULT}"),
+            "stays": words_of(f"{GOOD} {GOOD} And no end"),
+        }
+    )
     scripted.start()
     yield scripted
     scripted.stop()
@@ -75,12 +82,9 @@ def test_the_head_of_an_answer_names_verdict_and_policy(safe: anthropic.Anthropi
         assert (said, len(policy)) == (verdict, 12)
 
 
-def test_a_stream_that_turns_bad_ends_with_a_refusal_and_none_of_it(
-    safe: anthropic.Anthropic, engine_behind: ScriptedEngine
-) -> None:
-    engine_behind.play(*words_of(f"{GOOD} {INSULT} {GOOD}"))
+def test_a_stream_that_turns_bad_ends_with_a_refusal_and_none_of_it(safe: anthropic.Anthropic) -> None:
     with safe.messages.stream(
-        model=MODEL, max_tokens=100, messages=[{"role": "user", "content": "Tell me about gardens."}]
+        model=MODEL, max_tokens=100, messages=[{"role": "user", "content": "Tell me about gardens, script:turns."}]
     ) as stream:
         kinds = [event.type for event in stream]
         message = stream.get_final_message()
@@ -93,20 +97,14 @@ def test_a_stream_that_turns_bad_ends_with_a_refusal_and_none_of_it(
     assert kinds[-3:] == ["content_block_stop", "message_delta", "message_stop"]
 
 
-def test_a_whole_answer_that_turns_bad_is_cut_before_it(
-    safe: anthropic.Anthropic, engine_behind: ScriptedEngine
-) -> None:
-    engine_behind.play(*words_of(f"{GOOD} {INSULT}"))
-    message = say(safe, "Tell me about gardens.")
+def test_a_whole_answer_that_turns_bad_is_cut_before_it(safe: anthropic.Anthropic) -> None:
+    message = say(safe, "Tell me about gardens, script:ends.")
     assert message.stop_reason == "refusal"
     assert [block.text.strip() for block in message.content if block.type == "text"] == [GOOD]
 
 
-def test_a_good_answer_is_the_same_as_without_a_policy(
-    safe: anthropic.Anthropic, engine_behind: ScriptedEngine
-) -> None:
-    engine_behind.play(*words_of(f"{GOOD} {GOOD} And no end"))
-    message = say(safe, "Tell me about gardens.")
+def test_a_good_answer_is_the_same_as_without_a_policy(safe: anthropic.Anthropic) -> None:
+    message = say(safe, "Tell me about gardens, script:stays.")
     assert message.stop_reason == "end_turn"
     assert [block.text.strip() for block in message.content if block.type == "text"] == [f"{GOOD} {GOOD} And no end"]
 
