@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
-from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from rest_framework.test import APIClient
 
@@ -127,7 +126,7 @@ def test_a_version_has_its_own_runs(owner: User, owner_browser: Client, prompt: 
 
 def test_days_and_moments_bound_the_list(owner_api: APIClient, owner_browser: Client, make: Make) -> None:
     run = make()
-    today = timezone.now().date()
+    today = run.queued_at.date()
     tomorrow, yesterday = today + dt.timedelta(days=1), today - dt.timedelta(days=1)
     assert ids(owner_api.get(f"{LIST}?since={yesterday}&until={tomorrow}")) == [str(run.pk)]
     assert ids(owner_api.get(f"{LIST}?since={tomorrow}")) == []
