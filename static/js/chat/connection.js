@@ -34,7 +34,8 @@ export class Connection {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.pinging = undefined;
     window.addEventListener("online", () => this.#hurry());
-    window.addEventListener("offline", () => this.socket?.close(LEAVES));
+    // Without a network nobody answers the closing handshake, which would be waited for a minute.
+    window.addEventListener("offline", () => this.socket && this.#closed(LEAVES));
     document.addEventListener("visibilitychange", () => !document.hidden && this.#hurry());
     window.addEventListener("pagehide", () => this.#leave());
     window.addEventListener("pageshow", (event) => event.persisted && location.reload());
