@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, StorageState, expect, sync_playwright
 
+from tests.browser.live_accounts import LiveAccount, LiveAccounts
 from tests.services_plugin import Instance
 
 ARGUMENTS = [
@@ -94,14 +95,21 @@ def account(live_stack: Instance) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="session")
-def session(chromium: Browser, live_stack: Instance, account: tuple[str, str]) -> StorageState:
+def live_accounts(live_stack: Instance) -> Iterator[LiveAccounts]:
+    made = LiveAccounts(live_stack)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def signed_in(live_accounts: LiveAccounts, account: tuple[str, str]) -> LiveAccount:
+    return live_accounts.of(account[0])
+
+
+@pytest.fixture(scope="session")
+def session(signed_in: LiveAccount) -> StorageState:
     """One session for all tests: signing in is rate-limited, as it should be."""
-    context = chromium.new_context(base_url=live_stack.base_url)
-    context.set_default_timeout(WITHIN_MS)
-    sign_in(context.new_page(), *account)
-    state = context.storage_state()
-    context.close()
-    return state
+    return signed_in.session
 
 
 @pytest.fixture
@@ -130,11 +138,9 @@ def page(open_context: Callable[..., BrowserContext]) -> Page:
 
 
 @pytest.fixture(scope="session")
-def api(live_stack: Instance, account: tuple[str, str]) -> Iterator[httpx2.Client]:
+def api(live_stack: Instance, signed_in: LiveAccount) -> Iterator[httpx2.Client]:
     """The REST API as a program of the same person sees it."""
-    made = live_stack.manage("create_api_key", account[0])
-    assert made.returncode == 0, made.stderr
-    with live_stack.api(made.stdout.strip()) as client:
+    with live_stack.api(signed_in.key) as client:
         yield client
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.services_plugin import Instance
+from tests.browser.live_accounts import LiveAccounts
 
 #: Every tenth version goes to one of five side branches; every hundredth of the main line merges one.
 SCRIPT = """
@@ -30,8 +30,6 @@ print(len(made))
 """
 
 
-def fill_tree(instance: Instance, prompt: str, count: int) -> None:
+def fill_tree(application: LiveAccounts, prompt: str, count: int) -> None:
     """Gives a prompt that has one version `count` of them, on six branches."""
-    done = instance.manage("shell", "-c", SCRIPT.format(prompt=prompt, count=count))
-    assert done.returncode == 0, done.stderr
-    assert str(count - 1) in done.stdout
+    assert str(count - 1) in application.execute(SCRIPT.format(prompt=prompt, count=count))

@@ -1,24 +1,41 @@
-"""The application on a model server that plays scripts: for answers that no good model gives when it is asked to.
+"""The application on a model server that plays the scripts of `answers`, one for the whole test run.
 
 The last message of a prompt names its script. Everything else is real: pages, worker, streams, database.
+
+As the model server: `python -m tests.browser.scripted FILE`, where FILE is to hold its address.
 """
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx2
+import psutil
 import pytest
 
 from embedded.ports import free_port
+from tests.browser import answers
+from tests.browser.answers import MODEL
+from tests.browser.live_accounts import LiveAccount, LiveAccounts
 from tests.inference_client.upstream import Call, Script, Upstream, Wire
-from tests.services_plugin import ALONE, RUN_VARIABLE, Instance, is_well, start
+from tests.services_plugin import (
+    ALONE,
+    OWNER_VARIABLE,
+    ROOT,
+    RUN_VARIABLE,
+    START_WITHIN_S,
+    Instance,
+    is_well,
+    one_at_a_time,
+    shared,
+)
 from tests.waiting import wait_until
-
-MODEL = "scripted"
 
 
 class Playing(Upstream):
@@ -26,7 +43,6 @@ class Playing(Upstream):
 
     def __init__(self) -> None:
         super().__init__()
-        self.named: dict[str, Script] = {}
         self.does(self._play)
 
     async def _play(self, call: Call, wire: Wire) -> None:
@@ -36,60 +52,58 @@ class Playing(Upstream):
         elif call.path.startswith("/v1/messages/count_tokens"):
             await wire.answer(200, {"input_tokens": 12})
         else:
-            await self.named[_last_words(call.json["messages"][-1]["content"])](call, wire)
+            script: Script = getattr(answers, _last_words(call.json["messages"][-1]["content"]))
+            await script(call, wire)
 
 
 def _last_words(content: Any) -> str:
     return str(content if isinstance(content, str) else content[-1].get("text", ""))
 
 
-async def blocks(wire: Wire, given: list[dict[str, Any]], *, reason: str = "end_turn") -> None:
-    """A good answer of these content blocks, each in one piece."""
-    await wire.begin()
-    usage = {"input_tokens": 1234, "output_tokens": 1, "cache_read_input_tokens": 1000}
-    head = {"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "content": [], "usage": usage}
-    await wire.event("message_start", message=head | {"stop_reason": None, "stop_sequence": None})
-    for index, block in enumerate(given):
-        await _block(wire, index, block)
-    await wire.event("message_delta", delta={"stop_reason": reason, "stop_sequence": None}, usage={"output_tokens": 9})
-    await wire.event("message_stop")
-    await wire.end()
+def model_server_address() -> str:
+    """Of the server that whichever worker needed it first has started. It ends with the test run."""
+    run = Path(os.environ[RUN_VARIABLE])
+    file = run / "scripted.address"
+    with one_at_a_time(run / "scripted-model.lock"):
+        if not file.exists():
+            command = [sys.executable, "-m", "tests.browser.scripted", str(file)]
+            subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True)
+            wait_until(file.exists)
+    return file.read_text(encoding="utf-8")
 
 
-async def _block(wire: Wire, index: int, block: dict[str, Any]) -> None:
-    field, delta = {
-        "text": ("text", "text_delta"),
-        "thinking": ("thinking", "thinking_delta"),
-        "tool_use": ("input", "input_json_delta"),
-    }[block["type"]]
-    empty: Any = {} if field == "input" else ""
-    begun = block | {field: empty} | ({"signature": ""} if field == "thinking" else {})
-    await wire.event("content_block_start", index=index, content_block=begun)
-    name = "partial_json" if field == "input" else field
-    await wire.event("content_block_delta", index=index, delta={"type": delta, name: block[field]})
-    await wire.event("content_block_stop", index=index)
-
-
-@pytest.fixture(scope="module")
-def model_server() -> Iterator[Playing]:
+def main(file: Path, owner: int) -> None:
+    """Serves until the process `owner` is gone."""
     server = Playing()
-    yield server
+    # Whole or not there at all, for whoever waits for it.
+    written = file.with_suffix(".new")
+    written.write_text(server.url, encoding="utf-8")
+    written.rename(file)
+    while psutil.pid_exists(owner):
+        time.sleep(1)
     server.close()
 
 
-@pytest.fixture(scope="module")
-def scripted_stack(model_server: Playing) -> Instance:
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    data = Path(os.environ[RUN_VARIABLE]) / f"scripted-{worker}"
-    environment = {**ALONE, "INFERENCE_BASE_URL": model_server.url}
-    instance = start(data, "--port", str(free_port()), environment=environment)
-    wait_until(lambda: is_well(f"{instance.base_url}/readyz"), within_s=240)
+@pytest.fixture(scope="session")
+def scripted_stack() -> Instance:
+    environment = {**ALONE, "INFERENCE_BASE_URL": model_server_address()}
+    instance = shared("scripted", "--port", str(free_port()), environment=environment)
+    wait_until(lambda: is_well(f"{instance.base_url}/readyz"), within_s=START_WITHIN_S)
     return instance
 
 
-@pytest.fixture(scope="module")
-def scripted_api(scripted_stack: Instance) -> Iterator[httpx2.Client]:
-    made = scripted_stack.manage("create_api_key", next(iter(scripted_stack.accounts)))
-    assert made.returncode == 0, made.stderr
-    with scripted_stack.api(made.stdout.strip()) as client:
+@pytest.fixture(scope="session")
+def scripted_account(scripted_stack: Instance) -> Iterator[LiveAccount]:
+    made = LiveAccounts(scripted_stack)
+    yield made.create("scripted")
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def scripted_api(scripted_stack: Instance, scripted_account: LiveAccount) -> Iterator[httpx2.Client]:
+    with scripted_stack.api(scripted_account.key) as client:
         yield client
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(os.environ[OWNER_VARIABLE]))

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import httpx2
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from tests.services_plugin import Instance
-
 SHOWN = "[data-message]"
 WELCOME_WITHIN_MS = 45_000
 
@@ -35,10 +33,7 @@ class ChatPage:
         return self.wait()
 
     def wait(self) -> ChatPage:
-        """Until the socket was welcomed: only then somebody is here.
-
-        A person may open 20 sockets a minute, and these tests open more: the page then comes back a few times.
-        """
+        """Until the socket was welcomed: only then somebody is here."""
         expect(self.page.locator("html[data-chat='live']")).to_have_count(1, timeout=WELCOME_WITHIN_MS)
         return self
 
@@ -82,12 +77,6 @@ def send(person: Person, conversation: str, body: str, **more: object) -> dict[s
     answer = person.api.post(f"chat/conversations/{conversation}/messages", json=fields).raise_for_status()
     sent: dict[str, object] = answer.json()
     return sent
-
-
-def new_key(stack: Instance, email: str) -> str:
-    made = stack.manage("create_api_key", email)
-    assert made.returncode == 0, made.stderr
-    return made.stdout.strip()
 
 
 def bodies(person: Person, conversation: str) -> list[str]:

@@ -10,9 +10,9 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests.browser.chat.conftest import Account, sign_up
 from tests.browser.conftest import MODEL, WITHIN_MS, Complaints, save_version
 from tests.browser.large_texts import send
+from tests.browser.live_accounts import LiveAccount, LiveAccounts
 from tests.browser.workbench import Workbench
 from tests.services_plugin import Instance
 
@@ -46,17 +46,17 @@ def comment(api: httpx2.Client) -> Callable[..., dict[str, Any]]:
     return make
 
 
-@pytest.fixture(scope="session")
-def commenter(chromium: Browser, live_stack: Instance) -> Iterator[Account]:
-    account = sign_up(chromium, live_stack, "carla")
-    yield account
-    account[2].close()
+@pytest.fixture
+def commenter(live_accounts: LiveAccounts) -> LiveAccount:
+    return live_accounts.create("carla")
 
 
 @pytest.fixture
-def their_page(chromium: Browser, live_stack: Instance, commenter: Account, complaints: Complaints) -> Iterator[Page]:
+def their_page(
+    chromium: Browser, live_stack: Instance, commenter: LiveAccount, complaints: Complaints
+) -> Iterator[Page]:
     """A page of the commenter's browser."""
-    context = chromium.new_context(base_url=live_stack.base_url, storage_state=commenter[1])
+    context = chromium.new_context(base_url=live_stack.base_url, storage_state=commenter.session)
     context.set_default_timeout(WITHIN_MS)
     context.on("page", complaints.watch)
     yield context.new_page()
@@ -228,14 +228,12 @@ def test_a_commenter_reads_mentions_and_is_answered_while_the_text_stays_as_it_i
     page: Page,
     api: httpx2.Client,
     make_prompt: Make,
-    commenter: Account,
+    commenter: LiveAccount,
     their_page: Page,
 ) -> None:
-    email, _, theirs = commenter
     other = their_page
     prompt = make_prompt(TEXT)
-    them = theirs.get("me").raise_for_status().json()["id"]
-    api.post(f"prompts/{prompt}/grants", json={"account": them, "role": "commenter"}).raise_for_status()
+    api.post(f"prompts/{prompt}/grants", json={"account": commenter.id, "role": "commenter"}).raise_for_status()
     Workbench(other).open(prompt)
     select(other, QUOTE)
     other.keyboard.press("Control+Alt+m")
@@ -247,7 +245,7 @@ def test_a_commenter_reads_mentions_and_is_answered_while_the_text_stays_as_it_i
     found = api.get(f"prompts/{prompt}/threads").json()["results"][0]
     page.goto(f"/prompts/{prompt}/?thread={found['id']}")
     expect(threads(page)).to_be_visible()
-    expect(threads(page)).to_contain_text(email.partition("@")[0])
+    expect(threads(page)).to_contain_text(commenter.email.partition("@")[0])
     expect(threads(page).get_by_role("button", name="Edit")).to_have_count(0)
     threads(page).get_by_role("button", name="Reply").click()
     write(page, "Seen.")

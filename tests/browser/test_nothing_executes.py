@@ -15,12 +15,12 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import MODEL, WITHIN_MS, Complaints, save_version, sign_in
+from tests.browser.live_accounts import PASSWORD, LiveAccounts
 from tests.browser.sharing.shared_page import SharedPage
 from tests.browser.workbench import Workbench
 from tests.services_plugin import Instance
 
 MARK = "data-broken"
-PASSWORD = "correct horse battery 7"  # of accounts of this test alone
 PAYLOADS = (
     f"<script {MARK}>window.broken=1</script>",
     f'<img src=x {MARK} onerror="window.broken=1">',
@@ -61,25 +61,19 @@ class Person:
 
 
 @pytest.fixture
-def meet(chromium: Browser, live_stack: Instance, complaints: Complaints) -> Iterator[Callable[[str], Person]]:
+def meet(
+    chromium: Browser, live_stack: Instance, live_accounts: LiveAccounts, complaints: Complaints
+) -> Iterator[Callable[[str], Person]]:
     opened: list[Person] = []
 
     def make(name: str) -> Person:
-        email = f"odd-{uuid.uuid4().hex[:8]}@example.com"
-        code = (
-            "from accounts.services import create_account; import json; "
-            f"create_account(email={email!r}, password={PASSWORD!r}, name=json.loads({json.dumps(json.dumps(name))}))"
+        account = live_accounts.create("odd", shown_name=name)
+        context = chromium.new_context(
+            base_url=live_stack.base_url, storage_state=account.session, viewport={"width": 1440, "height": 900}
         )
-        made = live_stack.manage("shell", "-c", code)
-        assert made.returncode == 0, made.stderr
-        key = live_stack.manage("create_api_key", email).stdout.strip()
-        headers = {"Authorization": f"Bearer {key}"}
-        context = chromium.new_context(base_url=live_stack.base_url, viewport={"width": 1440, "height": 900})
         context.set_default_timeout(WITHIN_MS)
         context.on("page", complaints.watch)
-        sign_in(context.new_page(), email, PASSWORD)
-        client = httpx2.Client(base_url=f"{live_stack.base_url}/api/v1/", headers=headers, timeout=30)
-        opened.append(Person(email=email, api=client, context=context))
+        opened.append(Person(email=account.email, api=live_stack.api(account.key), context=context))
         return opened[-1]
 
     yield make

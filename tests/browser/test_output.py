@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -10,97 +9,51 @@ from typing import Any
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, StorageState, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.accessibility import serious_violations
-from tests.browser.conftest import WITHIN_MS, Complaints, sign_in
+from tests.browser.answers import (
+    MODEL,
+    UNSAFE,
+    WORDS,
+    play_cut,
+    play_empty,
+    play_limit,
+    play_misfit,
+    play_no_json,
+    play_refusal,
+    play_refused,
+    play_thinking,
+    play_unsafe,
+    play_words,
+)
+from tests.browser.conftest import WITHIN_MS, Complaints
+from tests.browser.live_accounts import LiveAccount
 from tests.browser.pictures import take_picture
-from tests.browser.scripted import MODEL, Playing, blocks, model_server, scripted_api, scripted_stack
+from tests.browser.scripted import scripted_account, scripted_api, scripted_stack
 from tests.browser.workbench import RUN_WITHIN_MS, Workbench
 from tests.inference_client.upstream import Call, Wire
 from tests.services_plugin import Instance
 
-__all__ = ["model_server", "scripted_api", "scripted_stack"]
+__all__ = ["scripted_account", "scripted_api", "scripted_stack"]
 
 SCHEMA = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}},
     "required": ["name"],
 }
-#: Each would fetch, run or make an element with the mark if it were read as anything but text.
-UNSAFE = (
-    'say <channel> <img src=x data-broken onerror="window.broken=1"> <script data-broken>window.broken=1</script>\n\n'
-    "[x](javascript:window.broken=1) <javascript:window.broken=1> ![pixel](http://elsewhere.invalid/pixel.png)\n\n"
-    '<iframe data-broken srcdoc="<script>parent.broken=1</script>"></iframe>\n\n'
-    "```html\n<b data-broken onmouseover=window.broken=1>\n```\n\n"
-    "| a | b |\n|---|--:|\n| 1 | 2 |\n\n[late]: javascript:window.broken=1\n[late] **bold**"
-)
-#: Words with an emoji, so that offsets in code points and in UTF-16 differ.
-WORDS = [f"w{index}🙂 " for index in range(400)]
-
-
-async def play_unsafe(call: Call, wire: Wire) -> None:
-    await wire.whole(*[UNSAFE[start : start + 5] for start in range(0, len(UNSAFE), 5)])
-
-
-async def play_empty(call: Call, wire: Wire) -> None:
-    await wire.whole()
-
-
-async def play_refusal(call: Call, wire: Wire) -> None:
-    await wire.whole("I would", reason="refusal")
-
-
-async def play_limit(call: Call, wire: Wire) -> None:
-    await wire.whole("Half a sentence that", reason="max_tokens")
-
-
-async def play_thinking(call: Call, wire: Wire) -> None:
-    tool = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": '{"city": "Köln"}'}
-    first = [{"type": "thinking", "thinking": "Where is it raining?"}, {"type": "text", "text": "I look at **it**."}]
-    await blocks(wire, [*first, tool], reason="tool_use")
-
-
-async def play_refused(call: Call, wire: Wire) -> None:
-    await wire.error(400, "invalid_request_error", "tools.0: <b>wrong</b>")
-
-
-async def play_cut(call: Call, wire: Wire) -> None:
-    await wire.begin()
-    await wire.start_message()
-    await wire.text("Half an answer 🙂")
-    await asyncio.sleep(0.3)
-    wire.cut()
-
-
-async def play_misfit(call: Call, wire: Wire) -> None:
-    await wire.whole('{"name": 7, "tags": ["a", ', "null]}")
-
-
-async def play_no_json(call: Call, wire: Wire) -> None:
-    await wire.whole('{"name": "😀",\n "tags": [oops]}')
-
-
-async def play_words(call: Call, wire: Wire) -> None:
-    """Goes on for as long as somebody listens, at most a minute."""
-    await wire.begin()
-    await wire.start_message()
-    for word in WORDS:
-        await wire.text(word)
-        await asyncio.sleep(0.15)
-    await wire.stop_message()
 
 
 @pytest.fixture
 def open_pane(
-    chromium: Browser, scripted_stack: Instance, scripted_session: StorageState, complaints: Complaints
+    chromium: Browser, scripted_stack: Instance, scripted_account: LiveAccount, complaints: Complaints
 ) -> Iterator[Callable[..., BrowserContext]]:
     opened: list[BrowserContext] = []
 
     def open_one(**options: Any) -> BrowserContext:
         context = chromium.new_context(
             base_url=scripted_stack.base_url,
-            storage_state=scripted_session,
+            storage_state=scripted_account.session,
             **({"viewport": {"width": 1440, "height": 900}} | options),
         )
         context.set_default_timeout(WITHIN_MS)
@@ -113,23 +66,12 @@ def open_pane(
         context.close()
 
 
-@pytest.fixture(scope="module")
-def scripted_session(chromium: Browser, scripted_stack: Instance) -> StorageState:
-    context = chromium.new_context(base_url=scripted_stack.base_url)
-    context.set_default_timeout(WITHIN_MS)
-    sign_in(context.new_page(), *next(iter(scripted_stack.accounts.items())))
-    state = context.storage_state()
-    context.close()
-    return state
-
-
 @pytest.fixture
-def begin(scripted_api: httpx2.Client, model_server: Playing) -> Callable[..., tuple[str, str]]:
+def begin(scripted_api: httpx2.Client) -> Callable[..., tuple[str, str]]:
     """`begin(script, **spec)`: ids of a prompt and of a run of it that plays the script."""
 
     def make(script: Callable[[Call, Wire], Any], **fields: Any) -> tuple[str, str]:
         name = script.__name__
-        model_server.named[name] = script
         prompt = scripted_api.post("prompts", json={"name": name}).raise_for_status().json()["id"]
         spec = {"model": MODEL, "max_tokens": 64, "messages": [{"role": "user", "content": name}], **fields}
         for path, body in (("versions", {"spec": spec}), ("versions/1/runs", {"variables": {}})):

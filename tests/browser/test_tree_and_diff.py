@@ -12,10 +12,10 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from tests.browser.conftest import MODEL, Complaints, read_spec, save_version
+from tests.browser.live_accounts import LiveAccounts
 from tests.browser.many_versions import fill_tree
 from tests.browser.test_every_page import VIEWS, look
 from tests.browser.workbench import Workbench
-from tests.services_plugin import Instance
 from tests.waiting import quickest
 
 Make = Callable[..., str]
@@ -351,10 +351,10 @@ def test_a_merged_text_too_large_for_a_request_is_sent_past_it(
 
 
 def test_two_thousand_versions_stay_light(
-    page: Page, make_prompt: Make, api: httpx2.Client, live_stack: Instance
+    page: Page, make_prompt: Make, api: httpx2.Client, live_accounts: LiveAccounts
 ) -> None:
     prompt = make_prompt("x", name="Two thousand versions")
-    fill_tree(live_stack, prompt, 2000)
+    fill_tree(live_accounts, prompt, 2000)
     api.get(f"prompts/{prompt}/tree").raise_for_status()
 
     def read() -> float:
@@ -386,9 +386,11 @@ def test_two_thousand_versions_stay_light(
     look(page, "tree-2000")
 
 
-def test_the_first_rows_of_a_long_history_wait_for_nothing(page: Page, make_prompt: Make, live_stack: Instance) -> None:
+def test_the_first_rows_of_a_long_history_wait_for_nothing(
+    page: Page, make_prompt: Make, live_accounts: LiveAccounts
+) -> None:
     prompt = make_prompt("x", name="A long history")
-    fill_tree(live_stack, prompt, 1000)
+    fill_tree(live_accounts, prompt, 1000)
     held: list[Route] = []
     page.route("**/tree/columns", lambda route: held.append(route))
     page.goto(f"/prompts/{prompt}/versions/500/")
@@ -413,11 +415,11 @@ def test_the_first_rows_of_a_long_history_wait_for_nothing(page: Page, make_prom
 
 
 def test_a_history_that_cannot_be_read_whole_keeps_its_first_rows(
-    page: Page, make_prompt: Make, live_stack: Instance, complaints: Complaints
+    page: Page, make_prompt: Make, live_accounts: LiveAccounts, complaints: Complaints
 ) -> None:
     complaints.expect("Failed to load resource|preload")
     prompt = make_prompt("x", name="A long history")
-    fill_tree(live_stack, prompt, 400)
+    fill_tree(live_accounts, prompt, 400)
     page.route("**/tree/columns", lambda route: route.abort())
     page.goto(f"/prompts/{prompt}/")
     expect(page.locator("[data-history-note]")).to_contain_text("The history could not be read. The server cannot be")
@@ -427,10 +429,10 @@ def test_a_history_that_cannot_be_read_whole_keeps_its_first_rows(
 
 
 def test_a_history_behind_a_tab_opens_at_the_open_version(
-    open_context: Callable[..., BrowserContext], make_prompt: Make, live_stack: Instance
+    open_context: Callable[..., BrowserContext], make_prompt: Make, live_accounts: LiveAccounts
 ) -> None:
     prompt = make_prompt("x", name="A long history")
-    fill_tree(live_stack, prompt, 400)
+    fill_tree(live_accounts, prompt, 400)
     page = open_context(**VIEWS["phone"]).new_page()
     Workbench(page).open(prompt, 100)
     page.get_by_role("button", name="History", exact=True).click()

@@ -1,46 +1,26 @@
-"""Two people, each in a browser of their own; accounts of these tests alone."""
+"""Two people, each in a browser of their own; accounts of one test alone, with a conversation that nobody else had."""
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx2
 import pytest
-from playwright.sync_api import Browser, BrowserContext, StorageState
+from playwright.sync_api import Browser
 
 from tests.browser.conftest import WITHIN_MS, Complaints
-from tests.browser.talk import ChatPage, Person, new_key, start_conversation
+from tests.browser.live_accounts import LiveAccount, LiveAccounts
+from tests.browser.talk import ChatPage, Person, start_conversation
 from tests.services_plugin import Instance
 
-PASSWORD = "correct horse battery 7"
-Account = tuple[str, StorageState, httpx2.Client]
+Accounts = tuple[LiveAccount, LiveAccount]
 
 
-def sign_up(chromium: Browser, stack: Instance, name: str) -> Account:
-    """A person has one device, and the demo account is in other tests' hands."""
-    email = f"{name}-{uuid.uuid4().hex[:8]}@example.com"
-    context = chromium.new_context(base_url=stack.base_url)
-    page = context.new_page()
-    page.goto("/accounts/signup/")
-    page.get_by_label("Email").fill(email)
-    page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_label("Password (again)").fill(PASSWORD)
-    page.get_by_role("button", name="Create account").click()
-    page.wait_for_url(re.compile(r"^(?!.*/accounts/signup/)"))
-    state = context.storage_state()
-    context.close()
-    return email, state, stack.api(new_key(stack, email))
-
-
-@pytest.fixture(scope="session")
-def accounts(chromium: Browser, live_stack: Instance) -> Iterator[tuple[Account, Account]]:
-    pair = sign_up(chromium, live_stack, "ada"), sign_up(chromium, live_stack, "ben")
-    yield pair
-    for _, _, client in pair:
-        client.close()
+@pytest.fixture
+def accounts(live_accounts: LiveAccounts) -> Accounts:
+    """A person has one device and opens 20 sockets a minute: what one test uses up is not missing in the next."""
+    return live_accounts.create("ada"), live_accounts.create("ben")
 
 
 Meet = Callable[..., Person]
@@ -49,42 +29,34 @@ Meet = Callable[..., Person]
 @pytest.fixture
 def meet(chromium: Browser, live_stack: Instance, complaints: Complaints) -> Iterator[Meet]:
     """`meet(account, **options)`: that person in a browser of their own."""
-    opened: list[BrowserContext] = []
+    met: list[Person] = []
 
-    def open_one(account: Account, **options: Any) -> Person:
-        email, state, client = account
+    def open_one(account: LiveAccount, **options: Any) -> Person:
         given = {"viewport": {"width": 1280, "height": 800}, **options}
-        context = chromium.new_context(base_url=live_stack.base_url, storage_state=state, **given)
+        context = chromium.new_context(base_url=live_stack.base_url, storage_state=account.session, **given)
         context.set_default_timeout(WITHIN_MS)
         context.on("page", complaints.watch)
-        opened.append(context)
-        me = client.get("me").raise_for_status().json()
-        return Person(id=me["id"], email=email, api=client, context=context)
+        met.append(Person(id=account.id, email=account.email, api=live_stack.api(account.key), context=context))
+        return met[-1]
 
     yield open_one
-    for context in opened:
-        context.close()
-
-
-@pytest.fixture(scope="session")
-def third_account(chromium: Browser, live_stack: Instance) -> Iterator[Account]:
-    account = sign_up(chromium, live_stack, "cleo")
-    yield account
-    account[2].close()
+    for person in met:
+        person.context.close()
+        person.api.close()
 
 
 @pytest.fixture
-def cleo(meet: Meet, third_account: Account) -> Person:
-    return meet(third_account)
+def cleo(meet: Meet, live_accounts: LiveAccounts) -> Person:
+    return meet(live_accounts.create("cleo"))
 
 
 @pytest.fixture
-def ada(meet: Meet, accounts: tuple[Account, Account]) -> Person:
+def ada(meet: Meet, accounts: Accounts) -> Person:
     return meet(accounts[0])
 
 
 @pytest.fixture
-def ben(meet: Meet, accounts: tuple[Account, Account]) -> Person:
+def ben(meet: Meet, accounts: Accounts) -> Person:
     return meet(accounts[1])
 
 
@@ -105,5 +77,5 @@ def his(ben: Person, conversation: str) -> ChatPage:
 
 @pytest.fixture
 def word() -> str:
-    """A word that no other test uses: both people have one conversation, and it goes on."""
+    """A word that no page shows by itself."""
     return f"word{uuid.uuid4().hex[:8]}"

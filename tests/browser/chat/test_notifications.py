@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chat.conftest import Account, Meet
+from tests.browser.chat.conftest import Accounts, Meet
 from tests.browser.talk import ChatPage, Person, send
 
 #: The real constructor is called; what it was called with is kept. `hide()` is another tab in front of this one.
@@ -36,7 +36,7 @@ def refuse(person: Person) -> None:
 
 
 @pytest.fixture
-def quiet(meet: Meet, accounts: tuple[Account, Account]) -> Person:
+def quiet(meet: Meet, accounts: Accounts) -> Person:
     person = meet(accounts[0])
     person.context.add_init_script(WATCH)
     return person

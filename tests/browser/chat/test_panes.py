@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.chat.conftest import Account, Meet
+from tests.browser.chat.conftest import Accounts, Meet
 from tests.browser.conftest import Complaints
 from tests.browser.talk import ChatPage, Person, bodies, send, start_conversation
 
@@ -21,6 +21,13 @@ def other(ada: Person, cleo: Person) -> str:
 
 def row(page: Page, conversation: str) -> Callable[[], None]:
     return page.locator(f"[data-conversation='{conversation}'] [data-row-link]").click
+
+
+def show(page: Page, conversation: str) -> None:
+    """Until its pane is there: the socket, by which a page is found to be ready, stays the same."""
+    row(page, conversation)()
+    link = page.locator(f"[data-conversation='{conversation}'] [data-row-link]")
+    expect(link).to_have_attribute("aria-current", "page")
 
 
 def test_one_socket_serves_all_panes_and_the_address_title_and_list_follow(
@@ -101,7 +108,7 @@ def test_each_conversation_has_its_draft_and_its_waiting_messages(
 
 
 def test_on_a_phone_the_list_and_the_conversation_take_turns(
-    meet: Meet, accounts: tuple[Account, Account], ben: Person, conversation: str, word: str
+    meet: Meet, accounts: Accounts, ben: Person, conversation: str, word: str
 ) -> None:
     send(ben, conversation, f"on the phone {word}")
     phone = meet(accounts[0], viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
@@ -121,8 +128,7 @@ def test_what_is_said_at_the_socket_for_another_conversation_only_counts_there(
     ada: Person, cleo: Person, conversation: str, other: str, word: str
 ) -> None:
     chat = ChatPage(ada.context.new_page()).open(other)
-    row(chat.page, conversation)()
-    chat.wait()
+    show(chat.page, conversation)
     before = chat.page.locator(f"[data-conversation='{other}'] [data-count]")
     count = int(before.inner_text() or 0)
     send(cleo, other, f"for later {word}")

@@ -8,7 +8,7 @@ import json
 import psycopg
 from playwright.sync_api import WebSocketRoute, expect
 
-from tests.browser.chat.conftest import Account, Meet
+from tests.browser.chat.conftest import Accounts, Meet
 from tests.browser.conftest import Complaints
 from tests.browser.talk import ChatPage, Person, send
 from tests.services_plugin import Instance
@@ -89,7 +89,7 @@ def test_a_place_that_the_server_no_longer_has_is_made_good_from_the_history(
 
 
 def test_clocks_that_are_minutes_off_change_no_order(
-    meet: Meet, accounts: tuple[Account, Account], conversation: str, word: str
+    meet: Meet, accounts: Accounts, conversation: str, word: str
 ) -> None:
     """Seven minutes ahead here, seven behind there: questions stay above their answers, on both screens."""
     chats = []

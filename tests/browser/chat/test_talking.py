@@ -6,9 +6,9 @@ import re
 
 import psycopg
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.chat.conftest import Account, Meet, sign_up
+from tests.browser.chat.conftest import Accounts, Meet
 from tests.browser.conftest import Complaints
 from tests.browser.talk import ChatPage, Person, bodies, send, start_conversation
 from tests.browser.test_every_page import VIEWS, look
@@ -137,7 +137,7 @@ def test_a_text_that_is_too_long_stays_in_the_field_and_says_why(
 
 
 def test_days_are_those_of_the_viewer_across_the_change_to_summer_time(
-    meet: Meet, accounts: tuple[Account, Account], live_stack: Instance
+    meet: Meet, accounts: Accounts, live_stack: Instance
 ) -> None:
     viewer = meet(accounts[0], timezone_id="Europe/Berlin", locale="en-GB")
     conversation = start_conversation(viewer, meet(accounts[1]))
@@ -164,7 +164,7 @@ def test_days_are_those_of_the_viewer_across_the_change_to_summer_time(
 
 
 def test_a_second_tab_takes_over_and_the_first_says_so_and_can_take_it_back(
-    hers: ChatPage, his: ChatPage, meet: Meet, accounts: tuple[Account, Account], conversation: str, word: str
+    hers: ChatPage, his: ChatPage, meet: Meet, accounts: Accounts, conversation: str, word: str
 ) -> None:
     hers.text.fill(f"unsent {word}")
     hers.page.wait_for_timeout(PAUSE_MS)
@@ -184,10 +184,8 @@ def test_a_second_tab_takes_over_and_the_first_says_so_and_can_take_it_back(
 
 
 def test_signing_out_in_another_tab_ends_the_socket_and_keeps_what_was_written(
-    chromium: Browser, live_stack: Instance, meet: Meet, ben: Person, word: str
+    cleo: Person, ben: Person, word: str
 ) -> None:
-    account = sign_up(chromium, live_stack, "cleo")
-    cleo = meet(account)
     conversation = start_conversation(cleo, ben)
     chat = ChatPage(cleo.context.new_page()).open(conversation)
     chat.text.fill(f"unsent {word}")
@@ -197,12 +195,9 @@ def test_signing_out_in_another_tab_ends_the_socket_and_keeps_what_was_written(
     expect(chat.state).to_contain_text("You are signed out")
     expect(chat.text).to_be_disabled()
     expect(chat.text).to_have_value(f"unsent {word}")
-    account[2].close()
 
 
-def test_two_tabs_do_not_fight(
-    hers: ChatPage, meet: Meet, accounts: tuple[Account, Account], conversation: str
-) -> None:
+def test_two_tabs_do_not_fight(hers: ChatPage, meet: Meet, accounts: Accounts, conversation: str) -> None:
     hers.page.wait_for_timeout(PAUSE_MS)
     opened: list[str] = []
     hers.page.on("websocket", lambda socket: opened.append(socket.url))
@@ -382,7 +377,7 @@ def test_a_message_for_another_page_is_counted_in_the_list_and_in_the_title(
 
 
 def test_reading_and_writing_work_without_scripts(
-    meet: Meet, accounts: tuple[Account, Account], his: ChatPage, conversation: str, word: str
+    meet: Meet, accounts: Accounts, his: ChatPage, conversation: str, word: str
 ) -> None:
     page: Page = meet(accounts[0], java_script_enabled=False).context.new_page()
     page.goto(f"/chat/{conversation}/")
@@ -398,7 +393,7 @@ def test_reading_and_writing_work_without_scripts(
 
 @pytest.mark.parametrize("view", ["light", "dark", "phone"])
 def test_a_conversation_full_of_difficult_text(
-    meet: Meet, accounts: tuple[Account, Account], ben: Person, conversation: str, view: str
+    meet: Meet, accounts: Accounts, ben: Person, conversation: str, view: str
 ) -> None:
     for body in (
         "x" * 3000,

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState
 
-from tests.browser.conftest import WITHIN_MS, Complaints, sign_in
+from tests.browser.conftest import WITHIN_MS, Complaints
+from tests.browser.live_accounts import LiveAccounts
 from tests.browser.sharing.shared_page import SharedPage
 from tests.services_plugin import Instance
 
@@ -24,12 +25,8 @@ def friend(live_stack: Instance) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="session")
-def friend_session(chromium: Browser, live_stack: Instance, friend: tuple[str, str]) -> StorageState:
-    context = chromium.new_context(base_url=live_stack.base_url)
-    sign_in(context.new_page(), *friend)
-    state = context.storage_state()
-    context.close()
-    return state
+def friend_session(live_accounts: LiveAccounts, friend: tuple[str, str]) -> StorageState:
+    return live_accounts.of(friend[0]).session
 
 
 @pytest.fixture
