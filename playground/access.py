@@ -30,6 +30,16 @@ _VERSIONS = Version.objects.select_related("author", "parent")
 _NUMBERED = Prepared(lambda prompt_id, number: _VERSIONS.filter(prompt_id=prompt_id, number=number))
 _NEWEST = Prepared(lambda prompt_id: _VERSIONS.filter(prompt_id=prompt_id).recent_first())
 _LABELLED = Prepared(lambda prompt_id, name: _VERSIONS.filter(prompt_id=prompt_id, labels__name=name))
+_LABELLED_THERE = Prepared(
+    lambda prompt_id, name: Version.objects.select_related("prompt", "author", "parent").filter(
+        prompt_id=prompt_id, prompt__trashed_at=None, labels__name=name
+    )
+)
+_NUMBERED_THERE = Prepared(
+    lambda prompt_id, number: Version.objects.select_related("prompt").filter(
+        prompt_id=prompt_id, prompt__trashed_at=None, number=number
+    )
+)
 _HEADS = Prepared(lambda prompt_id, name: _VERSIONS.filter(prompt_id=prompt_id, heads__name=name))
 
 
@@ -50,6 +60,19 @@ def prompt_for(user: User | AnonymousUser, prompt_id: uuid.UUID, permission: str
     if permission != VIEW and not person.has_perm(permission, prompt):
         raise NotAllowed
     return prompt
+
+
+def version_for(user: User | AnonymousUser, prompt_id: uuid.UUID, pointer: str) -> Version:
+    """The version of a prompt that this person may see, as `prompt_for` and `version_of` find it; raises NotFound.
+
+    A label, which programs ask for all day, costs one query for both.
+    """
+    if not is_pinned(pointer) and pointer != LATEST:
+        found = _LABELLED_THERE.first(prompt_id=prompt_id, name=pointer)
+        # Asked of an absent one, too: what comes of it must take as long as for one that is somebody else's.
+        if signed_in(user).has_perm(VIEW, found.prompt if found else Prompt(pk=prompt_id)) and found is not None:
+            return found
+    return version_of(prompt_for(user, prompt_id), pointer)
 
 
 def own_prompt_for(user: User | AnonymousUser, prompt_id: uuid.UUID) -> Prompt:
@@ -75,9 +98,10 @@ def version_of(prompt: Prompt, pointer: str | int) -> Version:
     """The version that a number, `latest`, a label or a branch stands for. Raises NotFound.
 
     `latest` is the newest version, computed and never stored. A label goes before a branch of the same name. Numbers
-    and names cannot be mixed up: a name of digits only is refused by the database.
+    and names cannot be mixed up: a name of digits only is refused by the database. Blanks around a name are no part of
+    it here either, or what was named with one would not be found under what its maker wrote.
     """
-    text = str(pointer)
+    text = str(pointer).strip()
     if is_pinned(text):
         found = version_numbered(prompt, int(text)) if len(text) < 10 else None
     elif text == LATEST:
@@ -100,7 +124,7 @@ def version_numbered(prompt: Prompt, number: int) -> Version | None:
 
 def branch_of(prompt: Prompt, name: str) -> Branch:
     """A branch by name, with its head. Raises NotFound."""
-    branch = Branch.objects.select_related("head", "head__parent").filter(prompt=prompt, name=name).first()
+    branch = Branch.objects.select_related("head", "head__parent").filter(prompt=prompt, name=name.strip()).first()
     if branch is None:
         raise NotFound
     return branch

@@ -126,7 +126,7 @@ class LabelHistory(APIView):
     def get(self, request: Request, prompt_id: uuid.UUID, name: str) -> Response:
         """Who moved a label from where to where, newest first."""
         prompt = access.prompt_for(request.user, prompt_id)
-        label = Label.objects.filter(prompt=prompt, name=name).first()
+        label = Label.objects.filter(prompt=prompt, name=name.strip()).first()
         if label is None:
             raise NotFound
         moves = LabelMove.objects.filter(label=label).select_related("actor", "from_version", "to_version")

@@ -19,6 +19,7 @@ from playground.library_serializers import FoundPromptOutput
 from playground.models import Prompt
 from playground.models.prompt import PromptQuerySet
 from playground.serializers import PromptInput, PromptOutput
+from playground.services.lines import folder_path
 
 _STATES: dict[str, Callable[[PromptQuerySet], PromptQuerySet]] = {
     "active": PromptQuerySet.active,
@@ -52,10 +53,11 @@ class PromptList(APIView):
         """My prompts, newest first. Words are also looked for in those that others share with me."""
         query = searching.read_query(request.query_params.get("q", ""))
         found = searching.matching(_in_state(_asked_for(person(request), request), request), query)
-        for name, lookup in (("tag", "tags__contains"), ("folder", "folder")):
-            value = request.query_params.get(name)
-            if value is not None:
-                found = found.filter(**{lookup: [value] if name == "tag" else value})
+        # As they are kept: a blank that was typed behind a name hides nothing.
+        if (tag := request.query_params.get("tag")) is not None:
+            found = found.filter(tags__contains=[tag.strip()])
+        if (folder := request.query_params.get("folder")) is not None:
+            found = found.filter(folder=folder_path("folder", folder))
         pages = NewestFirst()
         rows = pages.paginate_queryset(found.with_latest_number(), request)
         matches = searching.matches([row.pk for row in rows], query)

@@ -34,7 +34,7 @@ def remove_label(*, actor: User, prompt: Prompt, name: str) -> None:
         label = (
             Label.objects.select_for_update(of=("self",))
             .select_related("version")
-            .filter(prompt=prompt, name=name)
+            .filter(prompt=prompt, name=name.strip())
             .exclude(version=None)
             .first()
         )

@@ -35,6 +35,12 @@ def test_a_branch_starts_at_any_version(owner_api: APIClient, url: str, prompt: 
     assert names == ["here", "idea", "main"]
 
 
+def test_a_blank_at_the_end_of_a_name_hides_no_branch(owner_api: APIClient, url: str, prompt: Prompt) -> None:
+    assert owner_api.post(url, {"name": "idea ", "at": 1}, format="json").json()["name"] == "idea"
+    assert owner_api.get(f"/api/v1/prompts/{prompt.pk}/versions/idea%20").json()["number"] == 1
+    assert owner_api.post(f"{url}/idea%20/move", {"to": 2, "expected": 1}, format="json").json()["head"] == 2
+
+
 def test_a_name_is_taken_once(owner_api: APIClient, url: str) -> None:
     answer = owner_api.post(url, {"name": "main"}, format="json")
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "branch_exists")

@@ -72,6 +72,16 @@ def test_a_removed_label_is_404_for_readers_and_keeps_its_history(
     assert len(owner_api.get(f"{url}/production/history").json()["results"]) == 2
 
 
+def test_a_blank_at_the_end_of_a_name_hides_nothing(owner_api: APIClient, url: str, prompt: Prompt) -> None:
+    assert put(owner_api, url, name="abc%20", version=2) == 2
+    assert [row["name"] for row in owner_api.get(url).json()["results"]] == ["abc"]
+    for written in ("abc", "abc%20", "%20abc", "abc%C2%A0"):
+        assert owner_api.get(f"/api/v1/prompts/{prompt.pk}/versions/{written}").json()["number"] == 2
+        assert len(owner_api.get(f"{url}/{written}/history").json()["results"]) == 1
+    assert owner_api.delete(f"{url}/abc%20").status_code == 204
+    assert owner_api.get(f"/api/v1/prompts/{prompt.pk}/versions/abc").status_code == 404
+
+
 @pytest.mark.parametrize("name", ["3", "latest", "١"])
 def test_a_name_that_could_be_taken_for_a_version_is_refused(owner_api: APIClient, url: str, name: str) -> None:
     assert put(owner_api, url, name=name, version=1) == "invalid_input"

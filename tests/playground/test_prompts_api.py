@@ -104,6 +104,15 @@ def test_a_nul_in_the_address_is_400(owner_api: APIClient, name: str) -> None:
     assert owner_api.get(URL, {name: "a\0b"}).status_code == 400
 
 
+@pytest.mark.parametrize("asked", ["abc", "abc ", " ABC"])
+def test_a_blank_at_the_end_of_a_name_hides_no_prompt(owner_api: APIClient, asked: str) -> None:
+    made = owner_api.post("/api/v1/prompts", {"name": "abc ", "tags": ["t "], "folder": " f /g "}, format="json").json()
+    assert (made["name"], made["tags"], made["folder"]) == ("abc", ["t"], "f/g")
+    for query in ({"q": asked}, {"tag": "t "}, {"folder": "f/g "}):
+        found = owner_api.get("/api/v1/prompts", query).json()["results"]
+        assert [row["id"] for row in found] == [made["id"]], query
+
+
 def test_a_prompt_is_renamed(owner_api: APIClient, prompt: Prompt) -> None:
     answer = owner_api.patch(f"{URL}/{prompt.pk}", {"name": "New name"}, format="json")
     assert (answer.status_code, answer.json()["name"]) == (200, "New name")
