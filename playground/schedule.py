@@ -12,6 +12,7 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "options": {"expires": seconds},
     }
     for name, seconds in (
+        ("store_objects", 10.0),
         ("resend_processing", 60.0),
         ("look_after_imports", 60.0),
         ("expire_uploads", 300.0),

@@ -94,31 +94,22 @@ class VersionOutput(serializers.ModelSerializer[Version]):
 
 
 class VersionListOutput(VersionOutput):
-    branches = serializers.SerializerMethodField(help_text="Branches whose head this version is.")
+    branches = serializers.ListField(child=serializers.CharField(), help_text="Branches whose head this version is.")
 
     class Meta(VersionOutput.Meta):
         fields = [*VersionOutput.Meta.fields, "branches"]
 
-    def get_branches(self, version: Version) -> list[str]:
-        return sorted(head.name for head in version.heads.all())
-
 
 class VersionDetailOutput(VersionOutput):
-    spec = serializers.SerializerMethodField(help_text=SPEC_HELP)
-    variables_used = serializers.SerializerMethodField(
-        help_text="With include=texts or include=variables: names in order of appearance."
+    spec = serializers.DictField(help_text=SPEC_HELP)
+    variables_used = serializers.ListField(
+        child=serializers.CharField(),
+        allow_null=True,
+        help_text="With include=texts or include=variables: names in order of appearance.",
     )
 
     class Meta(VersionOutput.Meta):
         fields = [*VersionOutput.Meta.fields, "spec", "variables_used"]
-
-    def get_spec(self, version: Version) -> dict[str, Any]:
-        spec: dict[str, Any] = self.context["spec"]
-        return spec
-
-    def get_variables_used(self, version: Version) -> list[str] | None:
-        names: list[str] | None = self.context["variables_used"]
-        return names
 
 
 class RunInput(serializers.Serializer[Any]):

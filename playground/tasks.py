@@ -6,6 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from core.errors import StorageUnavailable
+from playground.bodies import unstored
 from playground.services import file_imports, import_work, library, packing, repacking, search, sweeping
 
 
@@ -38,6 +39,11 @@ def run_import(import_id: str) -> None:
 @shared_task(ignore_result=True)
 def look_after_imports() -> None:
     file_imports.look_after()
+
+
+@shared_task(ignore_result=True)
+def store_objects() -> None:
+    unstored.store_objects()
 
 
 @shared_task(ignore_result=True)

@@ -47,13 +47,14 @@ class RunList(APIView):
         version = access.version_of(prompt, pointer)
         given = checked(RunInput, request)
         model = given["model"] or version.model
-        catalogue.refuse_unknown(person(request), model, given["provider"])
+        runs_at = catalogue.choose_provider(person(request), model, given["provider"])
         run = services.run_version(
             account=person(request),
             version=version,
             values=wire.variable_values(given["variables"]),
             model=given["model"],
             provider=given["provider"],
+            runs_at=runs_at,
             turns=specs.parse_turns(given.get("messages", [])),
             parameters=overrides.checked(given["parameters"]),
             idempotency_key=idempotency_key(request),

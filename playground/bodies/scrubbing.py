@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from core import metrics
 from core.errors import StorageUnavailable
 from playground import freezing
-from playground.bodies import chains, codec, objects
+from playground.bodies import chains, codec, objects, unstored
 from playground.models import Body, Version
 
 
@@ -83,7 +83,7 @@ def _check(body: Body, base: bytes | None, *, repair: bool) -> tuple[bytes | Non
     from_object = _decode(body, stored, base)
     from_row = _decode(body, None if body.inline is None else bytes(body.inline), base)
     findings = []
-    if from_object is None:
+    if from_object is None and not (missing and unstored.is_due(body)):
         damage = Damage.OBJECT_MISSING if missing else Damage.OBJECT_CORRUPT
         mended = repair and from_row is not None and _write_object(body)
         findings.append(_finding(body, damage, readable=from_row is not None, repaired=mended))

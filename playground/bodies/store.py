@@ -15,7 +15,7 @@ import hashlib
 import time
 import uuid
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from django.db import connection, transaction
@@ -70,13 +70,14 @@ class Text:
 
 @dataclass(frozen=True, kw_only=True)
 class StagedBody:
-    """A text whose object is in the store but whose row is not inserted yet."""
+    """A text whose row is not inserted yet. Its object is in the store, unless `later`."""
 
     body_id: uuid.UUID
     object_key: str
     encoded: codec.Encoded
     base_id: uuid.UUID | None = None
     is_base: bool = True
+    later: bool = False
 
 
 def known(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> dict[str, bool]:
@@ -89,10 +90,13 @@ def known(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> dict[str, bool]:
         return {bytes(sha256).hex(): named for sha256, named in cursor.fetchall()}
 
 
-def stage(*, prompt: Prompt, texts: Iterable[Text], there: Container[str] | None = None) -> list[StagedBody]:
+def stage(
+    *, prompt: Prompt, texts: Iterable[Text], there: Container[str] | None = None, later: bool = False
+) -> list[StagedBody]:
     """Store the texts that this prompt does not have yet; not to be called inside a transaction.
 
-    `there`: what `known` said just now, of these texts at least, if the caller has asked already.
+    `there`: what `known` said just now, of these texts at least, if the caller has asked already. `later`: what fits
+    into its row is only kept there for now; `unstored.store_objects` puts it into the store.
 
     Raises StorageUnavailable; then nothing was saved.
     """
@@ -101,7 +105,10 @@ def stage(*, prompt: Prompt, texts: Iterable[Text], there: Container[str] | None
         there = known(prompt_id=prompt.pk, sha256s=by_name)
     fresh = {name: text for name, text in by_name.items() if name not in there}
     staged = [_represent(prompt, text) for text in fresh.values()]
-    chains.in_parallel(lambda body: objects.put(body.object_key, body.encoded.data), staged)
+    if later:
+        staged = [replace(body, later=len(body.encoded.data) <= placement.INLINE_BYTES) for body in staged]
+    at_once = [body for body in staged if not body.later]
+    chains.in_parallel(lambda body: objects.put(body.object_key, body.encoded.data), at_once)
     for name, text in fresh.items():
         held_texts.hold((prompt.pk, name), text.data)
     return staged
@@ -222,11 +229,22 @@ def commit(*, prompt: Prompt, staged: Sequence[StagedBody]) -> set[str]:
     row = f"({', '.join(['%s'] * len(fields))})"
     bodies = [_row(prompt, body) for body in staged]
     with connection.cursor() as cursor:
-        # As bulk_create would, which cannot say what it inserted.
+        # One statement for the rows and for what is still to be done about them.
         cursor.execute(
-            f"INSERT INTO playground_body ({columns}) VALUES {', '.join([row] * len(bodies))}"  # noqa: S608  # no values
-            " ON CONFLICT DO NOTHING RETURNING sha256",
-            [getattr(body, field.attname) for body in bodies for field in fields],
+            f"""
+                WITH made AS (
+                    INSERT INTO playground_body ({columns}) VALUES {", ".join([row] * len(bodies))}
+                    ON CONFLICT DO NOTHING RETURNING id, prompt_id, sha256
+                ), noted AS (
+                    INSERT INTO playground_unstoredbody (body_id, prompt_id)
+                    SELECT id, prompt_id FROM made WHERE id = ANY(%s)
+                )
+                SELECT sha256 FROM made
+            """,  # noqa: S608  # names of columns, not of people
+            [
+                *(getattr(body, field.attname) for body in bodies for field in fields),
+                [body.body_id for body in staged if body.later],
+            ],
         )
         return {bytes(sha256).hex() for (sha256,) in cursor.fetchall()}
 

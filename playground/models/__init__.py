@@ -1,4 +1,4 @@
-from playground.models.body import AS_SAVED, Body, object_key
+from playground.models.body import AS_SAVED, Body, UnstoredBody, object_key
 from playground.models.branch import DEFAULT_BRANCH, Branch, BranchMove
 from playground.models.comparison import MAX_COLUMNS, MAX_REPETITIONS, MIN_COLUMNS, Comparison
 from playground.models.draft import Draft
@@ -38,6 +38,7 @@ __all__ = [
     "Prompt",
     "StagedFile",
     "ToolResult",
+    "UnstoredBody",
     "Upload",
     "VariableValue",
     "Version",

@@ -20,7 +20,7 @@ class Body(models.Model):
     The form of a text may be changed once, by a repacking; its bytes never are.
 
     Every representation is an object in the store. One of up to 16 KiB is also kept in `inline`, a read copy that
-    can be dropped and made again.
+    can be dropped and made again once its object is there (`UnstoredBody`).
     """
 
     class Codec(models.IntegerChoices):
@@ -81,3 +81,13 @@ def object_key(prompt_id: uuid.UUID, body_id: uuid.UUID, packing: int = AS_SAVED
     """The key of a representation: unique, since ids and packings are, and telling nothing of the text."""
     key = f"bodies/{prompt_id}/{body_id}"
     return key if packing == AS_SAVED else f"{key}.{packing}"
+
+
+class UnstoredBody(models.Model):
+    """A body whose bytes are in its row only: its object is still to be put into the store, some seconds later.
+
+    Inserted with the body and removed when the object is there, so that neither is ever forgotten.
+    """
+
+    body = models.OneToOneField(Body, on_delete=models.CASCADE, primary_key=True, related_name="unstored")
+    prompt = models.ForeignKey(Prompt, on_delete=models.CASCADE, related_name="+")

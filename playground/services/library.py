@@ -36,7 +36,7 @@ LATE_OBJECTS = dt.timedelta(hours=1)
 RUNS_A_PORTION = 2000
 #: References among these are checked at the commit, so their order does not matter. Tables of other apps go with the
 #: prompt's row: whatever refers to a version has to refer to its prompt, too, with a cascade.
-_TABLES = ("labelmove", "branchmove", "label", "branch", "draft", "versionsearch", "version", "body")
+_TABLES = ("labelmove", "branchmove", "label", "branch", "draft", "versionsearch", "version", "unstoredbody", "body")
 
 
 def archive_prompt(*, prompt: Prompt) -> Prompt:

@@ -105,6 +105,7 @@ def run_version(
     values: Mapping[str, str],
     model: str | None = None,
     provider: str | None = None,
+    runs_at: str | None = None,
     turns: Sequence[Mapping[str, Any]] = (),
     parameters: Mapping[str, Any] | None = None,
     idempotency_key: str | None = None,
@@ -113,6 +114,7 @@ def run_version(
     """Send a version to a model once: the run is queued when this returns.
 
     `asked` is how the caller named the version. A call that is repeated after its label moved is still the same call.
+    `provider`: the one that the caller named; `runs_at`: the one that was chosen, where that is known already.
     Raises Unprocessable (unset variable, unsendable prefill), InvalidInput, StorageUnavailable, IdempotencyKeyReused.
     """
     request = idempotency.fingerprint(
@@ -136,7 +138,7 @@ def run_version(
         model=model,
         turns=turns,
         parameters=parameters,
-        provider=provider,
+        provider=runs_at or provider,
     )
 
     def make() -> tuple[Run, uuid.UUID]:

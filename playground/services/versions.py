@@ -57,7 +57,7 @@ def save_version(
         store.hold(prompt_id=prompt.pk, sha256s=waiting)
         # A sweep that was at one of them has removed it by now.
         there = store.known(prompt_id=prompt.pk, sha256s=frozen.names)
-    staged = store.stage(prompt=prompt, texts=frozen.texts, there=there)
+    staged = store.stage(prompt=prompt, texts=frozen.texts, there=there, later=True)
     words = texts_to_index(prompt=prompt, frozen=frozen)
 
     def make() -> tuple[SavedVersion, uuid.UUID]:
