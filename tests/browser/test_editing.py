@@ -115,18 +115,35 @@ def test_an_empty_value_is_a_value_and_an_unset_one_is_not_sent(page: Page, make
     expect(page.locator("[data-wire-request]")).to_contain_text('"Say yes."')
 
 
-def test_unsaved_text_survives_leaving_the_page(page: Page, make_prompt: Callable[..., str]) -> None:
-    bench = Workbench(page).open(make_prompt("kept"))
+def test_unsaved_text_survives_another_width_of_the_window_and_leaving_the_page(
+    page: Page, make_prompt: Callable[..., str]
+) -> None:
+    bench = Workbench(page).open(make_prompt("{{name}} kept"))
+    page.locator("[data-parameters] summary").first.click()
+    page.get_by_label("Temperature").fill("0.13")
+    bench.write(bench.value("name"), "Ada")
     bench.write(bench.text(), " and more")
+    whole = page.viewport_size
+    assert whole is not None
+    for width in (whole["width"] // 2, 390, whole["width"]):
+        page.set_viewport_size({"width": width, "height": whole["height"]})
+        expect(bench.text()).to_have_text("{{name}} kept and more")
+        expect(bench.value("name")).to_have_text("Ada")
+        expect(page.get_by_label("Temperature")).to_have_value("0.13")
+    # Where the cursor was, too.
+    page.keyboard.insert_text("!")
+    expect(bench.text()).to_have_text("{{name}} kept and more!")
+    page.keyboard.press("Backspace")
+    page.get_by_label("Temperature").fill("")
     page.goto("/")
     page.go_back()
     bench.wait()
-    expect(bench.text()).to_have_text("kept and more")
+    expect(bench.text()).to_have_text("{{name}} kept and more")
     expect(bench.state).to_have_text("Unsaved")
     expect(page.locator("[data-notices]")).to_contain_text("is back")
     page.get_by_role("button", name="Discard it").click()
     bench.wait()
-    expect(bench.text()).to_have_text("kept")
+    expect(bench.text()).to_have_text("{{name}} kept")
 
 
 def test_who_saves_second_is_told_and_keeps_a_branch(
