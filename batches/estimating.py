@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
-from collections.abc import Mapping, Sequence
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -24,11 +28,17 @@ from core.ids import first_id_at
 from inference_client import prices
 from inference_client.models import Run, RunStatus
 from playground import freezing, overrides, wire
-from playground.services.runs import prepare_run
+from playground.counting import remembered_count
+from playground.services.runs import PreparedRun, prepare_run
 
-#: Rows whose requests are looked at; English text has about four characters a token.
+#: Rows whose requests are looked at, and those of them that the model server counts. Where it cannot, a token has about
+#: four characters, as in English text.
 SAMPLED_ROWS = 20
+COUNTED_ROWS = 5
 CHARACTERS_A_TOKEN = 4
+#: Of one version, and for all of them together.
+MOST_COUNTED_CHARACTERS = 1_000_000
+COUNTED_WITHIN_S = 6.0
 #: Of runs of the same model; older ones tell of another machine.
 RECENT = dt.timedelta(days=2)
 LEAST_RUNS = 3
@@ -41,7 +51,11 @@ def estimate(*, account: User, plan: Plan) -> dict[str, Any]:
     count, missing, sample = _rows_of(plan)
     runs = count * len(plan.versions)
     specs = [overrides.applied(freezing.thaw(each.version), each.parameters) for each in plan.versions]
-    read = [_tokens_read(each, spec, sample) for each, spec in zip(plan.versions, specs, strict=True)]
+    until = time.monotonic() + COUNTED_WITHIN_S
+    readings = [
+        _reading(account, each, spec, sample, until=until) for each, spec in zip(plan.versions, specs, strict=True)
+    ]
+    read = [each.tokens for each in readings]
     written = [int(spec["max_tokens"]) for spec in specs]
     at_once = _places(account)
     return {
@@ -49,6 +63,7 @@ def estimate(*, account: User, plan: Plan) -> dict[str, Any]:
         "runs": runs,
         "grading_runs": runs * sum(1 for check in plan.checks if check["kind"] == "model"),
         "input_tokens": None if None in read else sum(round(each * count) for each in read if each is not None),
+        "counted_rows": min(each.counted for each in readings),
         "output_tokens_most": count * sum(written),
         "cost_usd": _cost(plan.versions, read, [0] * len(read), count),
         "cost_usd_most": _cost(plan.versions, read, written, count),
@@ -73,18 +88,44 @@ def _rows_of(plan: Plan) -> tuple[int, Mapping[str, int], Sequence[Row]]:
     return totals.count, totals.missing, plan.rows[:SAMPLED_ROWS]
 
 
-def _tokens_read(asked: AskedVersion, spec: Mapping[str, Any], sample: Sequence[Row]) -> float | None:
-    """Tokens a request of this version has in the mean; None if no sampled row can be sent."""
-    lengths = []
+@dataclass(frozen=True, kw_only=True)
+class _Reading:
+    """Tokens a request of one version has in the mean, None if no sampled row can be sent; by how many counted rows."""
+
+    tokens: float | None
+    counted: int = 0
+
+
+def _reading(
+    account: User, asked: AskedVersion, spec: Mapping[str, Any], sample: Sequence[Row], *, until: float
+) -> _Reading:
+    """The mean length of all sampled requests, in the tokens that some of them have by the model server's own count."""
+    prepared = [(_characters(each.body), each) for each in _prepared(asked, spec, sample)]
+    if not prepared:
+        return _Reading(tokens=None)
+    mean = sum(length for length, _ in prepared) / len(prepared)
+    lengths: list[int] = []
+    tokens: list[int] = []
+    for length, each in prepared[:: math.ceil(len(prepared) / COUNTED_ROWS)]:
+        # Who cannot count once is not asked again, and nobody waits for the counts of very long texts.
+        if time.monotonic() >= until or sum(lengths) + length > MOST_COUNTED_CHARACTERS:
+            break
+        count = remembered_count(account, asked.provider, {**each.body, "stream": False}, each.api_version).tokens
+        if count is None:
+            break
+        lengths.append(length)
+        tokens.append(count)
+    if not sum(lengths):
+        return _Reading(tokens=mean / CHARACTERS_A_TOKEN)
+    return _Reading(tokens=mean * sum(tokens) / sum(lengths), counted=len(lengths))
+
+
+def _prepared(asked: AskedVersion, spec: Mapping[str, Any], sample: Sequence[Row]) -> Iterator[PreparedRun]:
     for row in sample:
-        try:
-            prepared = prepare_run(
+        with contextlib.suppress(DomainError):
+            yield prepare_run(
                 version=asked.version, spec=spec, values=wire.variable_values(dict(row.values)), model=asked.model
             )
-        except DomainError:
-            continue
-        lengths.append(_characters(prepared.body))
-    return sum(lengths) / len(lengths) / CHARACTERS_A_TOKEN if lengths else None
 
 
 def _characters(value: Any) -> int:

@@ -148,6 +148,9 @@ class EstimateOutput(serializers.Serializer[Any]):
     runs = serializers.IntegerField()
     grading_runs = serializers.IntegerField()
     input_tokens = serializers.IntegerField(allow_null=True, help_text="About, from a few rows; null if unknown.")
+    counted_rows = serializers.IntegerField(
+        help_text="So many of the few were counted by the model server, of each version; 0: four characters a token."
+    )
     output_tokens_most = serializers.IntegerField()
     cost_usd = serializers.FloatField(allow_null=True, help_text="Of what is read.")
     cost_usd_most = serializers.FloatField(allow_null=True, help_text="If every answer is as long as it may be.")

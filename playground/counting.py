@@ -160,7 +160,7 @@ def _size(account: User, plain: dict[str, Any], body: dict[str, Any], known: _Kn
     elif known.context is not None and at_least >= known.context:
         counted = Counted(reason="This is more than any model of this size can read.")
     else:
-        counted = _counted(account, known.provider, body, version)
+        counted = remembered_count(account, known.provider, body, version)
     target = checking.Target(
         api_version=version, capabilities=known.capabilities, is_anthropic=known.provider == Provider.ANTHROPIC
     )
@@ -232,7 +232,7 @@ def _with_refusal(found: list[Problem], refusal: str) -> list[Problem]:
 _PLACES = {"output_config": "output_schema"}
 
 
-def _counted(account: User, provider: str, body: Mapping[str, Any], version: str) -> Counted:
+def remembered_count(account: User, provider: str, body: Mapping[str, Any], version: str) -> Counted:
     """As `count_tokens`; an answer is kept for a while under the hash of what it is about."""
     key = f"tokens:{provider}:{version}:{hashlib.sha256(rfc8785.dumps(dict(body))).hexdigest()}"
     known = _recall(key)

@@ -10,8 +10,9 @@ from rest_framework.test import APIClient
 from batches.models import RowSet
 from playground.models import Prompt
 from tests.batches.conftest import API
-from tests.batches.running import row
+from tests.batches.running import MODELS, asked, row
 from tests.batches.sending_files import rows_of
+from tests.inference_client.upstream import Call, Script, Upstream, Wire
 
 pytestmark = pytest.mark.django_db
 ROWS = [row("Ada", "yes"), row("Bo"), row("Cy")]
@@ -181,4 +182,54 @@ def test_an_estimate_counts_runs_and_tells_what_is_unset_without_starting_anythi
     assert shown["output_tokens_most"] == 40
     assert shown["unset"] == {"city": 1}
     assert shown["cost_usd"] is None
+    # Nobody counts here: 4 characters a token, and 411 of them in the one row that can be sent.
+    assert (shown["counted_rows"], shown["input_tokens"]) == (0, 412)
     assert owner_api.get(f"{API}/prompts/{prompt.pk}/batches").json()["results"] == []
+
+
+def counting(tokens_a_character: int) -> Script:
+    """A model server that counts and answers nothing else."""
+
+    async def script(call: Call, wire: Wire) -> None:
+        if call.method == "GET":
+            await wire.answer(200, MODELS)
+        elif call.path.endswith("/count_tokens"):
+            await wire.answer(200, {"input_tokens": tokens_a_character * len(asked(call))})
+        else:
+            await wire.error(500, "api_error", "No answers here.")
+
+    return script
+
+
+def test_an_estimate_is_made_of_the_model_servers_count_of_five_rows(
+    owner_api: APIClient, prompt: Prompt, save: Any, upstream: Upstream
+) -> None:
+    upstream.does(counting(3))
+    save("{{name}}")
+    save("{{name}}{{name}}")
+    # 20 rows of 10 and 20 characters in turn: 15 in the mean, and twice as many in the second version.
+    rows = [row(f"{number:02}" * (5 if number % 2 else 10)) for number in range(20)]
+    body = {"rows": rows, "versions": [1, 2]}
+    shown = owner_api.post(f"{API}/prompts/{prompt.pk}/batches/estimate", body, format="json").json()
+    assert (shown["counted_rows"], shown["input_tokens"]) == (5, 20 * (15 + 30) * 3)
+    counts = [call for call in upstream.calls if call.method == "POST"]
+    assert len(counts) == 10
+    assert {call.path for call in counts} == {"/v1/messages/count_tokens"}
+    # What was counted is known for a while.
+    assert owner_api.post(f"{API}/prompts/{prompt.pk}/batches/estimate", body, format="json").json() == shown
+    assert len([call for call in upstream.calls if call.method == "POST"]) == 10
+
+
+def test_who_cannot_count_is_asked_once_for_an_estimate(
+    owner_api: APIClient, prompt: Prompt, save: Any, upstream: Upstream
+) -> None:
+    async def busy(call: Call, wire: Wire) -> None:
+        await (wire.answer(200, MODELS) if call.method == "GET" else wire.error(529, "overloaded_error", "Busy."))
+
+    upstream.does(busy)
+    save("Say {{name}}.")
+    body = {"rows": [row(str(number)) for number in range(12)], "versions": [1]}
+    shown = owner_api.post(f"{API}/prompts/{prompt.pk}/batches/estimate", body, format="json").json()
+    assert shown["counted_rows"] == 0
+    assert shown["input_tokens"] > 0
+    assert len([call for call in upstream.calls if call.method == "POST"]) == 1

@@ -6,7 +6,6 @@ import { applyEdit, CaseSheet, sameCases, shownValue } from "../../static/js/bat
 import { checkWords, KINDS, loadedCheck, needsExpected, newCheck, problemOf, sentCheck } from "../../static/js/batches/check_kinds.js";
 import { AS_EXPECTED, LEFT_OUT, mappingNotes, proposedMapping, remapped, sentMapping } from "../../static/js/batches/column_mapping.js";
 import { aboutWords, measuredWords, shareWords } from "../../static/js/batches/durations.js";
-import { estimateFacts, estimateWarnings, productWords } from "../../static/js/batches/estimate_words.js";
 import { fileHead } from "../../static/js/batches/file_head.js";
 import { placeAfter, placeBeside } from "../../static/js/batches/grid_walk.js";
 import { PagedRows } from "../../static/js/batches/paged_rows.js";
@@ -222,28 +221,6 @@ test("a check of an earlier batch is taken over as it was", () => {
   assert.equal(problemOf(loaded), "");
   assert.deepEqual(sentCheck(loaded), { kind: "json_schema", schema: JSON.stringify(schema) });
   assert.deepEqual(sentCheck(loadedCheck({ kind: "model", question: "Polite?", model: null })), { kind: "model", question: "Polite?" });
-});
-
-const estimate = { rows: 1000, runs: 2000, grading_runs: 2000, input_tokens: 120_000, output_tokens_most: 48_000, cost_usd: 0, cost_usd_most: 0, seconds: 4000, in_flight: 8, waiting_batches: 1, unset: { tone: 3 } };
-
-test("an estimate says the product, and what nobody knows", () => {
-  assert.equal(productWords(estimate, 2), "1,000 rows × 2 versions = 2,000 runs, and 2,000 runs of the judging model");
-  const facts = Object.fromEntries(estimateFacts(estimate));
-  assert.equal(facts["Tokens out"], "at most 48,000");
-  assert.equal(facts.Time, "about 67 minutes");
-  assert.match(facts.Cost, /nothing/);
-  assert.equal(facts["Beside it"], "1 other batch");
-  const unknown = Object.fromEntries(estimateFacts({ ...estimate, input_tokens: null, seconds: null, cost_usd: null, cost_usd_most: null }));
-  assert.equal(unknown["Tokens in"], "unknown");
-  assert.match(unknown.Time, /unknown/);
-  assert.match(unknown.Cost, /no price/);
-});
-
-test("an estimate warns of rows that cannot run and of checks that have nothing to look at", () => {
-  const [unset, skipped] = estimateWarnings(estimate, { needsExpected: true, hasExpected: false });
-  assert.match(unset, /3 rows have no value for {{tone}}/);
-  assert.match(skipped, /skipped/);
-  assert.match(estimateWarnings({ ...estimate, unset: { tone: 1000 } }, { needsExpected: false, hasExpected: false })[0], /nothing can run/);
 });
 
 test("durations and shares say no more than is known", () => {

@@ -3,7 +3,7 @@ import { money } from "../prices.js";
 import { aboutWords } from "./durations.js";
 
 /**
- * @typedef {{rows: number, runs: number, grading_runs: number, input_tokens: number | null, output_tokens_most: number | null,
+ * @typedef {{rows: number, runs: number, grading_runs: number, input_tokens: number | null, counted_rows: number, output_tokens_most: number | null,
  *   cost_usd: number | null, cost_usd_most: number | null, seconds: number | null, in_flight: number, waiting_batches: number,
  *   unset: Record<string, number>}} Estimate
  */
@@ -27,7 +27,8 @@ export function productWords({ rows, runs, grading_runs: grading }, versions) {
  */
 export function estimateFacts(estimate) {
   const { input_tokens: input, output_tokens_most: output, seconds, waiting_batches: waiting } = estimate;
-  const tokens = input === null ? "unknown" : `about ${input.toLocaleString()}`;
+  const by = estimate.counted_rows > 0 ? `from ${counted(estimate.counted_rows, "row")} that ${estimate.counted_rows === 1 ? "was" : "were"} counted` : "at four characters a token";
+  const tokens = input === null ? "unknown" : `about ${input.toLocaleString()}, ${by}`;
   return [
     ["Tokens in", tokens],
     ["Tokens out", output === null ? "unknown" : `at most ${output.toLocaleString()}`],
