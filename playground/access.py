@@ -69,10 +69,26 @@ def version_for(user: User | AnonymousUser, prompt_id: uuid.UUID, pointer: str) 
     """
     if not is_pinned(pointer) and pointer != LATEST:
         found = _LABELLED_THERE.first(prompt_id=prompt_id, name=pointer)
-        # Asked of an absent one, too: what comes of it must take as long as for one that is somebody else's.
-        if signed_in(user).has_perm(VIEW, found.prompt if found else Prompt(pk=prompt_id)) and found is not None:
+        if _may_see(user, prompt_id, found) and found is not None:
             return found
     return version_of(prompt_for(user, prompt_id), pointer)
+
+
+def prompt_and_version(
+    user: User | AnonymousUser, prompt_id: uuid.UUID, number: int, permission: str
+) -> tuple[Prompt, Version | None]:
+    """The prompt, as `prompt_for` finds it, and its version of this number, in one query. Raises as that does."""
+    found = _NUMBERED_THERE.first(prompt_id=prompt_id, number=number)
+    if not _may_see(user, prompt_id, found) or found is None:
+        return prompt_for(user, prompt_id, permission), None
+    if permission != VIEW and not signed_in(user).has_perm(permission, found.prompt):
+        raise NotAllowed
+    return found.prompt, found
+
+
+def _may_see(user: User | AnonymousUser, prompt_id: uuid.UUID, found: Version | None) -> bool:
+    """Asked of an absent one, too: what comes of it must take as long as for one that is somebody else's."""
+    return signed_in(user).has_perm(VIEW, found.prompt if found else Prompt(pk=prompt_id))
 
 
 def own_prompt_for(user: User | AnonymousUser, prompt_id: uuid.UUID) -> Prompt:

@@ -49,13 +49,13 @@ class VersionList(APIView):
     )
     def post(self, request: Request, prompt_id: uuid.UUID) -> Response:
         """Save a version. Never refused because somebody saved first: then `forked` is true."""
-        prompt = access.prompt_for(request.user, prompt_id, access.CHANGE)
+        prompt, parent = _prompt_and_parent(request, prompt_id)
         given = checked(VersionInput, request)
         saved = services.save_version(
             author=person(request),
             prompt=prompt,
             spec=specs.parse(given["spec"]),
-            parent=version_named(prompt, given.get("parent"), field="parent"),
+            parent=parent or version_named(prompt, given.get("parent"), field="parent"),
             merged=version_named(prompt, given.get("merged"), field="merged"),
             branch=given["branch"],
             message=given["message"],
@@ -95,6 +95,14 @@ class VersionDetail(APIView):
             "variables_used": wire.used_names(whole) if whole else None,
         }
         return Response(body, headers=headers)
+
+
+def _prompt_and_parent(request: Request, prompt_id: uuid.UUID) -> tuple[Prompt, Version | None]:
+    """The prompt that may be changed, and the parent in the body, if that is a number: both in one query."""
+    number = request.data.get("parent") if isinstance(request.data, dict) else None
+    if isinstance(number, int) and not isinstance(number, bool) and 0 < number < 2**31:
+        return access.prompt_and_version(request.user, prompt_id, number, access.CHANGE)
+    return access.prompt_for(request.user, prompt_id, access.CHANGE), None
 
 
 def _listed(prompt: Prompt, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import NoReturn
 
-from django.db import connection, transaction
-from django.utils import timezone
+from django.db import transaction
 
 from accounts.models import User
 from core.errors import Conflict
@@ -74,37 +73,11 @@ def refuse_moved(branch: Branch) -> NoReturn:
     )
 
 
-#: Compare, move and note it, in one go.
-_ADVANCE = """
-    WITH moved AS (
-        UPDATE playground_branch SET head_id = %(version)s
-        WHERE prompt_id = %(prompt)s AND name = %(name)s AND head_id = %(parent)s
-        RETURNING id
-    )
-    INSERT INTO playground_branchmove (prompt_id, branch_id, actor_id, from_version_id, to_version_id, created_at)
-    SELECT %(prompt)s, id, %(actor)s, %(parent)s, %(version)s, %(now)s FROM moved
-"""
+def start_beside(name: str, version: Version) -> str:
+    """A new branch on a fresh version that `name` did not move to, and what it is called.
 
-
-def advance(name: str, version: Version) -> str:
-    """Put a freshly saved version on the branch `name`, if its parent is the head there, and say on which it is.
-
-    Else it gets a new branch: of this name if there is none, or a sibling. Runs inside the caller's transaction.
+    `name` if there is no such branch, else a sibling of it. Runs inside the caller's transaction.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _ADVANCE,
-            {
-                "version": version.pk,
-                "prompt": version.prompt_id,
-                "name": name,
-                "parent": version.parent_id,
-                "actor": version.author_id,
-                "now": timezone.now(),
-            },
-        )
-        if cursor.rowcount:
-            return name
     taken = Branch.objects.filter(prompt_id=version.prompt_id, name=name).exists()
     return start_free(f"{name}-{version.number}" if taken else name, version).name
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from celery import signature
 from django.contrib.postgres.search import SearchVectorField
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from django.db.models import QuerySet, Value
 from django.db.models.functions import Cast
 
@@ -32,7 +32,6 @@ INDEXED_WHEN_SAVING_BYTES = 64 * 1024
 READ_AT_ONCE_BYTES = 32 * 1024 * 1024
 #: A document that takes less than the 1 MiB of words that PostgreSQL keeps, whatever is in it.
 SURELY_KEPT_CHARS = 128 * 1024
-_INSERT = "INSERT INTO playground_versionsearch (version_id, prompt_id, document) VALUES (%s, %s, %s::tsvector)"
 _TOO_MANY_WORDS = "54000"  # SQLSTATE program_limit_exceeded
 
 
@@ -56,17 +55,20 @@ def _beginnings(texts: Iterable[bytes]) -> str:
     return "\n\n".join(found)
 
 
-def index_saved(*, version: Version, texts: Iterable[bytes] | None) -> None:
+def index_saved(*, version: Version, texts: Sequence[bytes] | None) -> None:
     """Keep the words of a version in the transaction that saves it; without its texts, the worker does it soon."""
     if texts is None:
         effects.enqueue(INDEX_PROMPT, str(version.prompt_id))
-        return
-    document = words.document(version.message, _beginnings(texts))
-    if len(document) > SURELY_KEPT_CHARS:
+    else:
         index_version(version=version, texts=texts)
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(_INSERT, [version.pk, version.prompt_id, document])
+
+
+def quick_document(message: str, texts: Sequence[bytes] | None) -> str | None:
+    """What `index_saved` would keep, if it is so little that PostgreSQL surely takes it."""
+    if texts is None:
+        return None
+    document = words.document(message, _beginnings(texts))
+    return document if len(document) <= SURELY_KEPT_CHARS else None
 
 
 def _keep(version: Version, document: str) -> bool:

@@ -1,23 +1,21 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-from django.db import connection
 
 from accounts.models import User
 from core import idempotency
-from core.errors import Conflict, InvalidInput
+from core.errors import InvalidInput
 from playground import freezing
 from playground.bodies import store
 from playground.models import DEFAULT_BRANCH, Branch, BranchMove, Prompt, Version
-from playground.services.branches import advance
+from playground.services.branches import start_beside
+from playground.services.inserting import insert_version
 from playground.services.lines import line, pointer_name
 from playground.services.prompts import touch
-from playground.services.search import index_saved, texts_to_index
+from playground.services.search import index_saved, quick_document, texts_to_index
 from playground.spec import Spec
-
-_NUMBER_ATTEMPTS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +56,7 @@ def save_version(
         # A sweep that was at one of them has removed it by now.
         there = store.known(prompt_id=prompt.pk, sha256s=frozen.names)
     staged = store.stage(prompt=prompt, texts=frozen.texts, there=there, later=True)
-    words = texts_to_index(prompt=prompt, frozen=frozen)
+    texts = texts_to_index(prompt=prompt, frozen=frozen)
 
     def make() -> tuple[SavedVersion, uuid.UUID]:
         inserted = store.commit(prompt=prompt, staged=staged)
@@ -73,9 +71,7 @@ def save_version(
             parent=parent,
             merged_parent=merged,
         )
-        saved = _insert(version, branch)
-        index_saved(version=version, texts=words)
-        return saved, version.pk
+        return _insert(version, branch, texts), version.pk
 
     return idempotency.once(
         account_id=author.pk,
@@ -93,14 +89,17 @@ def _saved_before(version_id: uuid.UUID, wanted: str) -> SavedVersion:
     return SavedVersion(version=version, branch=move.branch.name, forked=move.branch.name != wanted)
 
 
-def _insert(version: Version, wanted: str) -> SavedVersion:
+def _insert(version: Version, wanted: str, texts: Sequence[bytes] | None) -> SavedVersion:
     """Number the version, insert it and put a branch on it, inside the caller's transaction."""
-    version.acl_epoch = touch(version.prompt_id)
     if version.parent is None:
+        touch(version.prompt_id)  # nobody else saves a first version meanwhile
         target = Branch.objects.select_related("head").filter(prompt=version.prompt, name=wanted).first()
         version.parent = target.head if target else _head(version.prompt, DEFAULT_BRANCH)
-    _insert_numbered(version)
-    branch = advance(wanted, version)
+    words = quick_document(version.message, texts)
+    moved = insert_version(version, branch=wanted, words=words)
+    branch = wanted if moved else start_beside(wanted, version)
+    if words is None:
+        index_saved(version=version, texts=texts)
     return SavedVersion(version=version, branch=branch, forked=branch != wanted)
 
 
@@ -111,26 +110,3 @@ def _head(prompt: Prompt, branch: str) -> Version | None:
         for each in Branch.objects.select_related("head").filter(prompt=prompt, name__in=[branch, DEFAULT_BRANCH])
     }
     return heads.get(branch) or heads.get(DEFAULT_BRANCH)
-
-
-#: One more than the highest, in the statement that inserts: somebody who saves at once is met on the constraint only.
-_NEXT_NUMBER = "(SELECT coalesce(max(number), 0) + 1 FROM playground_version WHERE prompt_id = %s)"
-
-
-def _insert_numbered(version: Version) -> None:
-    """Insert under the next free number."""
-    fields = Version._meta.concrete_fields
-    columns = ", ".join(f'"{field.column}"' for field in fields)
-    places = ", ".join(_NEXT_NUMBER if field.attname == "number" else "%s" for field in fields)
-    values = [version.prompt_id if field.attname == "number" else getattr(version, field.attname) for field in fields]
-    insert = f"""
-        INSERT INTO playground_version ({columns}) VALUES ({places})
-        ON CONFLICT (prompt_id, number) DO NOTHING RETURNING number
-    """  # noqa: S608  # names of columns, not of people
-    with connection.cursor() as cursor:
-        for _ in range(_NUMBER_ATTEMPTS):
-            cursor.execute(insert, values)
-            if row := cursor.fetchone():
-                version.number, version._state.adding = row[0], False
-                return
-    raise Conflict("Too many people are saving this prompt at once.", next_step="Save again.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -77,7 +77,7 @@ class Call:
     """One request over ASGI. `hang_up` is what a client does that closes its connection."""
 
     def __init__(self, handler: Handler, path: str) -> None:
-        self.sent: list[dict[str, Any]] = []
+        self.sent: list[Mapping[str, Any]] = []
         self._gone = asyncio.Event()
         self._asked = False
         scope = {"type": "http", "method": "GET", "path": f"/{path}", "query_string": b"", "headers": []}
@@ -90,7 +90,7 @@ class Call:
         await self._gone.wait()
         return {"type": "http.disconnect"}
 
-    async def _send(self, message: dict[str, Any]) -> None:
+    async def _send(self, message: Mapping[str, Any]) -> None:
         self.sent.append(message)
 
     def hang_up(self) -> None:

@@ -18,7 +18,7 @@ from core.errors import StorageUnavailable
 from core.idempotency import IdempotencyKey
 from inference_client.models import Run
 from playground import services, tasks
-from playground.bodies import objects
+from playground.bodies import objects, unstored
 from playground.models import ErasedObjects, Prompt, Version
 from playground.services import SavedVersion, drafts, library
 
@@ -53,6 +53,7 @@ def full(owner: User, prompt: Prompt, save: Save) -> Prompt:
     services.move_label(actor=owner, prompt=prompt, name="production", to=merged)
     drafts.keep_draft(person=owner, prompt=prompt, branch="main", content="{}", base=merged, revision=None)
     services.run_version(account=owner, version=merged, values={"name": "x"}, idempotency_key="r")
+    unstored.store_objects()
     objects.put(f"read/{prompt.pk}/0/copy", b"read copy")
     objects.put(f"staging/{prompt.pk}/half", b"half an upload")
     return prompt

@@ -21,7 +21,7 @@ from accounts.models import User
 from core import metrics
 from core.errors import StorageUnavailable
 from playground import freezing, services
-from playground.bodies import chains, objects, repacking, store
+from playground.bodies import chains, objects, repacking, store, unstored
 from playground.bodies.scrubbing import scrub_prompt
 from playground.models import AS_SAVED, Body, Prompt, Version, object_key
 from playground.services import SavedVersion, library, sweeping
@@ -52,6 +52,7 @@ def history(save: Save) -> list[bytes]:
     texts = halves(6)
     for text in texts:
         save(text=text.decode())
+    unstored.store_objects()
     return texts
 
 
@@ -240,6 +241,7 @@ def test_readers_notice_nothing_while_texts_are_repacked_and_swept(save: Save, p
     texts = halves(6)
     for text in texts:
         save(text=text.decode())
+    unstored.store_objects()
     with readers(prompt, texts) as wrong:
         for text in texts:
             assert repacking.repack(body_of(text).pk)

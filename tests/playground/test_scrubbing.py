@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from core import metrics
 from playground import freezing, services
-from playground.bodies import objects
+from playground.bodies import objects, unstored
 from playground.models import Body, Prompt, Version
 from playground.services import SavedVersion
 from tests.playground.uploading import noise, sha256, store_down
@@ -49,6 +49,7 @@ def history(save: Save) -> list[bytes]:
         texts.append(texts[-1][:at] + b"<%d>" % number + texts[-1][at:])
         save(text=texts[-1].decode())
     assert Body.objects.filter(codec=Body.Codec.DELTA).count() == 4
+    unstored.store_objects()
     return texts
 
 

@@ -51,7 +51,7 @@ def test_bash_hands_curl_exactly_the_body(text: str) -> None:
     """`curl` is replaced by `cat`, which shows what would have been sent."""
     script = shell.render(body(text), base_url=BASE, api_version="2023-06-01")
     shown = subprocess.run(
-        ["bash", "-c", "curl() { cat; }\n" + script], capture_output=True, check=True, timeout=10
+        ["bash", "-c", "curl() { cat; }\n" + script], capture_output=True, check=True, timeout=60
     ).stdout
     assert json.loads(shown) == body(text)
 
@@ -70,7 +70,7 @@ def test_a_base_url_cannot_break_out_of_the_command() -> None:
         ["bash", "-c", 'curl() { printf "%s\\n" "$@"; }\n' + script],
         capture_output=True,
         check=True,
-        timeout=10,
+        timeout=60,
         text=True,
     ).stdout
     assert "http://h/'; touch /tmp/owned; '/v1/messages" in listed.splitlines()

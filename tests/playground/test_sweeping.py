@@ -21,7 +21,7 @@ from config.celery import app
 from core import effects
 from core.errors import DomainError
 from playground import freezing
-from playground.bodies import objects, store
+from playground.bodies import objects, store, unstored
 from playground.models import Body, Prompt, Upload, Version
 from playground.services import SavedVersion, sweeping
 from playground.services.drafts import drop_draft, keep_draft
@@ -134,6 +134,7 @@ def test_a_text_that_no_version_names_goes_after_a_week(owner_api: APIClient, pr
 
 def test_a_text_of_a_version_stays_for_ever(owner_api: APIClient, prompt: Prompt) -> None:
     save(owner_api, prompt, {"upload": upload(owner_api, prompt, TEXT)["id"]}, "typed")
+    unstored.store_objects()
     far = timezone.now() + timedelta(days=4000)
     assert (sweeping.sweep_bodies(now=far), there(TEXT), there(b"typed")) == (0, True, True)
     sweeping.sweep_objects(now=far)
@@ -193,6 +194,7 @@ def test_a_text_marked_by_mistake_is_kept_and_the_mark_removed(save: Save, promp
 
 def test_an_object_that_no_row_names_goes_after_a_day(save: Save, prompt: Prompt) -> None:
     save(text="named")
+    unstored.store_objects()
     orphans = [f"bodies/{prompt.pk}/{uuid.uuid4()}", f"bodies/{prompt.pk}/not-an-id"]
     for key in orphans:
         objects.put(key, b"orphan")
