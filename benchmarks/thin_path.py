@@ -84,14 +84,16 @@ class Application:
         email, password = next(iter(accounts.items()))
         self.http = httpx2.Client(base_url=self.environment["PUBLIC_URL"], timeout=60, follow_redirects=True)
         self._sign_in(email, password)
-        environment = {**os.environ, **self.environment}
-        command = [sys.executable, "manage.py", "create_api_key", email]
-        self.key = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
-        ).stdout.strip()
+        self.key = self.new_key(email)
         self.api = {"Authorization": f"Bearer {self.key}"}
         self.model = self.environment.get("INFERENCE_ENGINE_MODEL", "smollm2-135m-instruct")
         self.version = self._version()
+
+    def new_key(self, email: str) -> str:
+        environment = {**os.environ, **self.environment}
+        command = [sys.executable, "manage.py", "create_api_key", email]
+        made = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        return made.stdout.strip()
 
     def _sign_in(self, email: str, password: str) -> None:
         page = self.http.get("/accounts/login/")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,8 +56,28 @@ class Team:
         self.batch, self.dataset = self._batch()
         self.call("POST", f"prompts/{self.prompt}/links", {"audience": "public", "target": {"label": "production"}})
 
-    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        answer = self._http.request(method, f"/api/v1/{path}", json=body, headers=self._key)
+    def talk(self, colleague: str) -> str:
+        """A conversation about a version with the person of this API key: its address."""
+        theirs = {"Authorization": f"Bearer {colleague}"}
+        person = self.call("GET", "me", key=theirs)
+        self.call("POST", f"prompts/{self.prompt}/grants", {"account": person["email"], "role": "editor"})
+        conversation = self.call("POST", "chat/conversations", {"person": person["id"]})["id"]
+        version = self.call("GET", f"prompts/{self.prompt}/versions/staging")["id"]
+        for key, body, reference in (
+            (self._key, "Morning! Could you look at the longer replies before they go live?", None),
+            (theirs, "Sure. Which version is it?", None),
+            (self._key, "This one:", {"kind": "version", "id": version}),
+            (theirs, "Nice. It still says refund in one of the twelve test letters, see `row 4`.", None),
+            (self._key, "Right, the branch `without-refunds` has the stricter rule. I will merge it 👍", None),
+        ):
+            sent = {"client_msg_id": str(uuid.uuid4()), "body": body, **({"reference": reference} if reference else {})}
+            self.call("POST", f"chat/conversations/{conversation}/messages", sent, key=key)
+        return f"/chat/{conversation}/"
+
+    def call(
+        self, method: str, path: str, body: dict[str, Any] | None = None, key: dict[str, str] | None = None
+    ) -> Any:
+        answer = self._http.request(method, f"/api/v1/{path}", json=body, headers=key or self._key)
         if answer.is_error:
             raise SystemExit(f"{method} {path}: {answer.status_code} {answer.text[:500]}")
         return answer.json() if answer.content else None
@@ -193,6 +214,13 @@ def show_desk(page: Page, team: Team) -> None:
     take(page, "runs")
 
 
+def show_chat(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("html[data-chat='live']")).to_have_count(1)
+    expect(page.locator("[data-message] [data-card]")).to_contain_text("Room for longer letters")
+    take(page, "chat")
+
+
 def show_more(dark: Page, phone: Page, team: Team) -> None:
     address = f"/prompts/{team.prompt}/versions/2/?run={team.run}"
     for page, name in ((dark, "workbench-dark"), (phone, "workbench-phone")):
@@ -223,8 +251,10 @@ def main() -> None:
         desk = chromium.new_context(base_url=url, color_scheme="light", **DESK)
         desk.set_default_timeout(WITHIN_MS)
         page = desk.new_page()
-        sign_in(page, *next(iter(accounts.items())))
+        first, second = list(accounts)[:2]
+        sign_in(page, first, accounts[first])
         show_desk(page, team)
+        show_chat(page, team.talk(application.new_key(second)))
         state = desk.storage_state()
         dark = chromium.new_context(base_url=url, color_scheme="dark", storage_state=state, **DESK).new_page()
         phone = chromium.new_context(base_url=url, storage_state=state, **PHONE).new_page()
