@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from accounts.models import User
 from core.errors import InferenceUnavailable, NotFound
 from inference_client import catalogue, services
-from inference_client.following import as_event_id
+from inference_client.following import NOT_FOLLOWED, as_event_id
 from inference_client.guarding import guard
 from inference_client.models import Run
 from inference_client.serializers import (
@@ -135,7 +135,7 @@ class RunEvents(APIView):
     )
     def get(self, request: Request, run_id: uuid.UUID) -> StreamingHttpResponse:
         """Follow a run by server-sent events, from its beginning or from after `Last-Event-ID`."""
-        run = _run_of(request, run_id)
+        run = _run_of(request, run_id, NOT_FOLLOWED)
         last = request.headers.get("Last-Event-ID") or request.query_params.get("last_event_id")
         slot = take_slot(run.account_id)
         frames = stream_events(run, last_event_id=as_event_id(last), slot=slot)

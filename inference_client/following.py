@@ -10,25 +10,27 @@ import asyncio
 import concurrent.futures
 import re
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable
 from typing import ParamSpec, TypeVar, cast
 
 import redis
-import redis.asyncio
 from django.db import InterfaceError, OperationalError, connection
 
-from inference_client.events import Event, done_event, events_key, from_fields, status_event, text_key
+from inference_client.entries import BATCH, Away, Entry, Subscription, entry_reader
+from inference_client.events import Event, done_event, events_key, from_fields, hasty_client, status_event, text_key
 from inference_client.models import Run
 
-BLOCK_MS = 2000
+#: After so long without an entry the row is asked.
+QUIET_S = 2.0
 #: How often the row is asked although events arrive.
 LOOK_EVERY_S = 10.0
 _AWAY_PAUSE_S = 0.5
-_BATCH = 500
 _EVENT_ID = re.compile(r"\d{1,20}-\d{1,20}")
 #: Entries to look back through for a reader's place: any text or reset tells it.
 _LOOK_BACK = 20
 _START = "0-0"
+#: What a reader of events is never told.
+NOT_FOLLOWED = ("request", "wire_request", "response_json", "structured_json")
 
 #: The readers' own threads: in the shared one of the event loop a slow query would stop every other request.
 _database = concurrent.futures.ThreadPoolExecutor(max_workers=4, thread_name_prefix="run-readers")
@@ -36,7 +38,6 @@ _database = concurrent.futures.ThreadPoolExecutor(max_workers=4, thread_name_pre
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
-Entry = tuple[bytes, Mapping[bytes, bytes]]
 Told = tuple[str | None, Event]
 
 
@@ -69,39 +70,55 @@ async def in_readers_thread(
 
 def _read_row(run_id: uuid.UUID) -> Run | None:
     runs = Run.objects.filter(pk=run_id, account__is_active=True)
-    return runs.defer("request", "wire_request", "response_json").first()
+    return runs.defer(*NOT_FOLLOWED).first()
 
 
 class Follower:
-    """The events of one run as (event id or None, event), ending after `done`.
+    """The events of one run as (event id or None, event), ending after `done`. To be closed.
 
     Events made here carry no id: a reader that returns names the last real one, and is told the same again.
     """
 
-    def __init__(self, client: redis.asyncio.Redis, run: Run, last_event_id: str | None) -> None:
-        self._redis = client
+    def __init__(self, run: Run, last_event_id: str | None) -> None:
         self._run = run
         self._key = events_key(run.pk)
         self._cursor = last_event_id or _START
         #: Code points told so far; None until it is known where a returning reader stopped.
         self._position: int | None = None if last_event_id else 0
+        self._subscription: Subscription | None = None
+        self._clock = asyncio.get_running_loop().time
+        self._looked_at = self._heard_at = self._clock()
+        self._has_begun = self._has_ended = False
 
-    async def events(self) -> AsyncIterator[Told]:
-        yield None, status_event(self._run.status)
-        clock = asyncio.get_running_loop().time
-        looked_at = clock()
-        while True:
-            batch = await self._next()
-            if batch is None and self._run.is_terminal:
-                batch = self._told_from_row()
-            for told in batch or ():
-                yield told
-                if told[1].kind == "done":
-                    return
-            if batch is None or clock() - looked_at >= LOOK_EVERY_S:
-                looked_at = clock()
-                if not await self._look():
-                    return
+    def close(self) -> None:
+        if self._subscription is not None:
+            entry_reader().leave(self._subscription)
+
+    async def next(self, within_s: float) -> list[Told] | None:
+        """What is new, all that is there of it; [] if nothing comes within `within_s` seconds, None after the end."""
+        if self._has_ended:
+            return None
+        if not self._has_begun:
+            self._has_begun = True
+            return [(None, status_event(self._run.status))]
+        told = await self._new(within_s)
+        for count, (_, event) in enumerate(told, start=1):
+            if event.kind == "done":
+                self._has_ended = True
+                return told[:count]
+        return told
+
+    async def _new(self, within_s: float) -> list[Told]:
+        told = await self._next(min(within_s, max(0.0, self._heard_at + QUIET_S - self._clock())))
+        now = self._clock()
+        if told is None and self._run.is_terminal:
+            return self._told_from_row()
+        if told is not None:
+            self._heard_at = now
+        if now - self._heard_at >= QUIET_S or now - self._looked_at >= LOOK_EVERY_S:
+            self._looked_at = self._heard_at = now
+            self._has_ended = not await self._look()
+        return told or []
 
     async def _look(self) -> bool:
         """Ask the row; False if there is nothing more to follow."""
@@ -113,30 +130,30 @@ class Follower:
             self._run = found
         return found is not None
 
-    async def _next(self) -> list[Told] | None:
-        """What the next entries tell; None after two quiet seconds, or while Redis is away."""
+    async def _next(self, within_s: float) -> list[Told] | None:
+        """What the next entries tell; None if none came, or while Redis is away."""
         try:
             if self._position is None:
                 return await self._resume()
-            entries = await self._read()
+            entries = await self._read(within_s)
             told = [part for entry in entries for part in await self._told(entry)]
-        except (redis.RedisError, OSError):
-            await asyncio.sleep(_AWAY_PAUSE_S)
+        except (Away, redis.RedisError, OSError):
+            await asyncio.sleep(min(_AWAY_PAUSE_S, within_s))
             return None
         return told if entries else None
 
-    async def _read(self) -> list[Entry]:
-        block = None if self._run.is_terminal else BLOCK_MS
-        answer = cast(
-            "list[tuple[bytes, list[Entry]]]",
-            await self._redis.xread({self._key: self._cursor}, count=_BATCH, block=block),
-        )
-        return answer[0][1] if answer else []
+    async def _read(self, within_s: float) -> list[Entry]:
+        if self._run.is_terminal:
+            # All that there will be is there.
+            return await in_readers_thread(_entries_now, self._key, self._cursor)
+        if self._subscription is None:
+            self._subscription = entry_reader().follow(self._key, self._cursor)
+            _database.submit(entry_reader().hurry)
+        return await self._subscription.take(within_s)
 
     async def _resume(self) -> list[Told]:
         """Find where a returning reader stopped: after the last text up to its event id, if that is still there."""
-        found = await self._redis.xrevrange(self._key, max=self._cursor, count=_LOOK_BACK)
-        back = cast("list[Entry]", found)
+        back = await in_readers_thread(_entries_back, self._key, self._cursor)
         if back and back[0][0].decode() == self._cursor:
             for _, fields in back:
                 event = from_fields(fields)
@@ -166,7 +183,7 @@ class Follower:
 
     async def _start_over(self) -> list[Told]:
         """The whole text as it is now, for a reader whose place is lost. What it covers is not told again."""
-        raw = cast("bytes | None", await self._redis.get(text_key(self._run.pk)))
+        raw = await in_readers_thread(_text_now, text_key(self._run.pk))
         text = (raw or b"").decode("utf-8", errors="replace")
         self._position = len(text)
         return [(None, Event(kind="reset", data={"text": text}))]
@@ -176,6 +193,19 @@ class Follower:
             (None, Event(kind="reset", data={"text": self._run.output})),
             (None, done_event(self._run)),
         ]
+
+
+def _entries_now(key: str, cursor: str) -> list[Entry]:
+    answer = cast("list[tuple[bytes, list[Entry]]]", hasty_client().xread({key: cursor}, count=BATCH))
+    return answer[0][1] if answer else []
+
+
+def _entries_back(key: str, cursor: str) -> list[Entry]:
+    return cast("list[Entry]", hasty_client().xrevrange(key, max=cursor, count=_LOOK_BACK))
+
+
+def _text_now(key: str) -> bytes | None:
+    return cast("bytes | None", hasty_client().get(key))
 
 
 def _end_of(event: Event) -> int:
