@@ -107,7 +107,10 @@ def refuse_unknown(person: User, model: str, provider: str | None = None) -> Non
     Not while our backend is away (the run will say so), and not for Anthropic's API, which takes names that it does
     not list.
     """
-    offer = offer_to(person)
+    _refuse_unknown(offer_to(person), model, provider)
+
+
+def _refuse_unknown(offer: Offer, model: str, provider: str | None) -> None:
     if offer.find(model, provider) is not None:
         return
     reached = {each.id: each for each in offer.providers}
@@ -129,8 +132,10 @@ def capabilities_of(model: str) -> Any:
 
 def choose_provider(person: User, model: str, provider: str | None = None) -> str:
     """Who runs `model`: `provider` if it is named, else whoever offers it, our own first. Raises as refuse_unknown."""
-    refuse_unknown(person, model, provider)
-    return provider or provider_of(person, model)
+    offer = offer_to(person)
+    _refuse_unknown(offer, model, provider)
+    found = offer.find(model, provider)
+    return provider or (found.provider if found is not None else _named(model, [each.id for each in offer.providers]))
 
 
 def provider_of(person: User, model: str) -> str:
@@ -139,8 +144,13 @@ def provider_of(person: User, model: str) -> str:
     for target in targets:
         if any(row["id"] == model for row in _recall(_last(target)) or []):
             return target.provider
+    return _named(model, [target.provider for target in targets])
+
+
+def _named(model: str, reached: Sequence[str]) -> str:
+    """Who runs a model that nobody lists."""
     named = _by_name(model)
-    return named if any(target.provider == named for target in targets) else providers.default_provider()
+    return named if named in reached else providers.default_provider()
 
 
 def address_of(person: User | None, model: str) -> str:

@@ -10,11 +10,13 @@ from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
 from core.errors import Unprocessable
+from core.prepared import Prepared
 from inference_client import sealing
 from inference_client.models import Provider, ProviderKey
 
 #: Settings that name everybody in ANTHROPIC_KEY_FOR.
 EVERYBODY = "everybody"
+_KEY = Prepared(lambda account_id: ProviderKey.objects.filter(account_id=account_id, provider=Provider.ANTHROPIC))
 KeySource = Literal["service", "own", "operator"]
 
 
@@ -99,7 +101,7 @@ def self_hosted() -> Target:
 @sensitive_variables()
 def _anthropic_of(person: User) -> Target | None:
     """With the person's own key, else with the operator's, if they may use it."""
-    key = ProviderKey.objects.of(person).filter(provider=Provider.ANTHROPIC).first()
+    key = _KEY.first(account_id=person.pk)
     if key is not None:
         return anthropic_with(_opened(key), source="own", reference=str(key.pk), ending=key.ending)
     if may_use_operators_key(person):

@@ -68,7 +68,6 @@ class Lease(enum.Enum):
     LOST = "lost"
 
 
-@transaction.atomic
 def create_run(
     *,
     account: User,
