@@ -11,7 +11,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any, cast
 
-from asgiref.sync import sync_to_async
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.conf import settings
 from django.core import signals
 from django.core.exceptions import RequestAborted
@@ -33,6 +33,11 @@ class Handler(ASGIHandler):
         BaseHandler.__init__(self)
         self.load_middleware(is_async=False)
         self._threads = ThreadPoolExecutor(settings.HTTP_THREADS, thread_name_prefix="http")
+        self._answer = sync_to_async(self._work, thread_sensitive=False, executor=self._threads)
+        self._close = sync_to_async(_close, thread_sensitive=False, executor=self._threads)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.handle(scope, receive, send)
 
     async def handle(self, scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -40,19 +45,19 @@ class Handler(ASGIHandler):
         except RequestAborted:
             return
         try:
-            answer = sync_to_async(self._answer, thread_sensitive=False, executor=self._threads)
-            response = await answer(scope, body)
+            response = await self._answer(scope, body)
             if response.streaming:
-                await self._stream(response, receive, send)
+                async with ThreadSensitiveContext():
+                    await self._stream(response, receive, send)
             else:
                 try:
                     await self.send_response(response, send)
                 finally:
-                    await sync_to_async(response.close, thread_sensitive=False, executor=self._threads)()
+                    await self._close(response)
         finally:
             body.close()
 
-    def _answer(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
+    def _work(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
         set_script_prefix(get_script_prefix(scope))
         signals.request_started.send(sender=self.__class__, scope=scope)
         try:
@@ -80,3 +85,7 @@ class Handler(ASGIHandler):
             await sync_to_async(response.close)()
         if isinstance(ended[1], Exception):
             raise ended[1]
+
+
+def _close(response: HttpResponseBase) -> None:
+    response.close()

@@ -33,7 +33,9 @@ class RequestLogMiddleware:
         started = time.monotonic()
         response = self.get_response(request)
         response["X-Request-ID"] = request_id
-        self._record(request, response, time.monotonic() - started)
+        seconds = time.monotonic() - started
+        # When the answer is sent: nobody waits for a line of a log.
+        response._resource_closers.append(lambda: self._record(request, response, seconds))  # type: ignore[attr-defined]
         return response
 
     def _record(self, request: HttpRequest, response: HttpResponse, seconds: float) -> None:

@@ -1,4 +1,6 @@
-"""Queries whose SQL Django makes once a process. Building and compiling one costs more than PostgreSQL's answer to it.
+"""Queries whose SQL Django makes once a process, and whose plan PostgreSQL makes once a connection.
+
+Building, compiling and planning one costs more than the answer to it.
 
 For the few that nearly every request asks. What may be seen stays where it is written: in the QuerySet.
 """
@@ -13,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.backends.postgresql.base import ServerBindingCursor
 from django.db.models.query import get_related_populators
 
 Row = TypeVar("Row", bound=models.Model)
@@ -65,7 +68,7 @@ class Prepared(Generic[Row]):
         """The first row in the QuerySet's own order (none, if it has none), or None."""
         compiled = self._compiled or self._compile(values)
         parameters = [value if name is None else values[name] for name, value in compiled.parameters]
-        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        with prepared_cursor() as cursor:
             cursor.execute(compiled.sql, parameters)
             row = cursor.fetchone()
         return None if row is None else cast("Row", compiled.made(row))
@@ -92,6 +95,23 @@ class Prepared(Generic[Row]):
             related=get_related_populators(compiler.klass_info, compiler.select, DEFAULT_DB_ALIAS),  # type: ignore[call-arg]
         )
         return self._compiled
+
+
+class _Preparing(ServerBindingCursor):
+    """Django's own cursors put the values into the text of the query, so that each is a new one to PostgreSQL."""
+
+    def execute(self, query: Any, params: Any = None, **options: Any) -> Any:
+        return super().execute(query, params, **{**options, "prepare": True})  # type: ignore[misc]  # a cursor of psycopg
+
+
+def prepared_cursor() -> Any:
+    """Like `connection.cursor()`; what it executes is planned once a connection. For few, short, constant queries.
+
+    The types of the values must be clear from their places or from casts.
+    """
+    connection: Any = connections[DEFAULT_DB_ALIAS]
+    connection.ensure_connection()
+    return connection._prepare_cursor(_Preparing(connection.connection))  # type: ignore[call-arg]
 
 
 def _plain(value: Any) -> Any:

@@ -24,6 +24,7 @@ from django.utils import timezone
 
 from core.errors import Conflict, StorageUnavailable
 from core.ids import new_id
+from core.prepared import prepared_cursor
 from playground.bodies import chains, codec, objects, placement
 from playground.bodies.held import held_texts
 from playground.models import Body, Prompt, object_key
@@ -85,7 +86,7 @@ def known(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> dict[str, bool]:
     wanted = [bytes.fromhex(sha256) for sha256 in set(sha256s)]
     if not wanted:
         return {}
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_KNOWN, [prompt_id, wanted])
         return {bytes(sha256).hex(): named for sha256, named in cursor.fetchall()}
 
@@ -182,7 +183,7 @@ class _Step(NamedTuple):
 
 def _path_to(prompt: Prompt, near: str) -> list[_Step]:
     """From the whole copy to the text with the hex SHA-256 `near`; empty if no version names such a text."""
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_PATH, [prompt.pk, bytes.fromhex(near)])
         return [_Step(*row) for row in cursor.fetchall()]
 
