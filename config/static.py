@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.staticfiles.storage import HashedFilesMixin
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-_FILES, (*_IMPORTS, (_CALL, _CALL_REWRITTEN)) = HashedFilesMixin._js_module_import_aggregation_patterns
+_FILES, (*_IMPORTS, (_CALL, _CALL_REWRITTEN)) = HashedFilesMixin._js_module_import_aggregation_patterns  # type: ignore[attr-defined]  # private
 #: After `import("./module.js")`, what only a comment that names a type of it has.
 _TYPE = r"(?!\.(?!then\b))"
 
