@@ -257,6 +257,7 @@ class Drill:
             wait_until(lambda: time.time() % 1 < 0.1, every_s=0.02)
             signed = time.monotonic()
             answer = httpx2.get(self.deaf.origin + path, headers=self.headers, timeout=30)
+            assert answer.status_code == 200, answer.text
             addresses.append(str(answer.json()["url"]))
             httpx2.post(f"{self.deaf.origin}/api/v1/links/{link.pk}/revoke", headers=self.headers, timeout=30)
             if len(addresses) == 1:
