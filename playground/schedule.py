@@ -21,6 +21,7 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         ("sweep_bodies", 600.0),
         ("sweep_objects", 600.0),
         ("sweep_erased", 600.0),
+        ("sweep_erasing", 60.0),
         ("repack_bodies", 60.0),
         ("empty_trash", 3600.0),
         ("index_late", 3600.0),

@@ -92,6 +92,18 @@ def erase_objects(prompt_id: str) -> None:
     library.delete_objects(prompt_id=uuid.UUID(prompt_id))
 
 
+@shared_task(acks_late=True, ignore_result=True)
+def erase_rows(prompt_id: str) -> None:
+    """If it is broken off, `sweep_erasing` goes on."""
+    library.erase_rows(prompt_id=uuid.UUID(prompt_id))
+
+
+@shared_task(ignore_result=True)
+def sweep_erasing() -> None:
+    for prompt_id in library.erasing():
+        library.erase_rows(prompt_id=prompt_id)
+
+
 @shared_task(ignore_result=True)
 def sweep_erased() -> None:
     for prompt_id in library.waiting_for_deletion():

@@ -21,14 +21,14 @@ class PromptQuerySet(models.QuerySet["Prompt"]):
     def visible_to(self, user: User) -> PromptQuerySet:
         """The prompts this person owns. What others share is read through `sharing`.
 
-        One that an import is still filling is nobody's yet.
+        One that an import is still filling is nobody's yet, and one that is being erased is nobody's any more.
         """
-        return self.filter(owner=user, importing=False)
+        return self.filter(owner=user, importing=False, erasing=False)
 
     def readable_by(self, user: User) -> PromptQuerySet:
         """Those this person owns, and those that others share with them by name."""
         shared = import_string(settings.SHARED_PROMPTS)(user)
-        return self.filter(Q(owner=user) | Q(pk__in=shared), importing=False)
+        return self.filter(Q(owner=user) | Q(pk__in=shared), importing=False, erasing=False)
 
     def active(self) -> PromptQuerySet:
         """Neither archived nor in the trash: what lists show unless asked otherwise."""
@@ -80,6 +80,10 @@ class Prompt(models.Model):
         default=False, db_default=False, help_text="Still being filled: in the trash until then, and not shown there."
     )
 
+    erasing = models.BooleanField(
+        default=False, db_default=False, help_text="Gone from the trash, too: its rows are being deleted."
+    )
+
     acl_epoch = models.BigIntegerField(
         default=0, db_default=0, help_text="Grows with each change of who may read it, in the same transaction."
     )
@@ -90,4 +94,7 @@ class Prompt(models.Model):
         indexes = [models.Index(fields=["owner", "-updated_at", "-id"], name="prompt_recent_first")]
         constraints = [
             models.CheckConstraint(condition=~Q(name=""), name="prompt_has_a_name"),
+            models.CheckConstraint(
+                condition=Q(erasing=False) | Q(trashed_at__isnull=False), name="prompt_erased_from_the_trash"
+            ),
         ]

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts.models import User
-from core.errors import StorageUnavailable
+from core.errors import NotFound, StorageUnavailable
 from core.idempotency import IdempotencyKey
+from core.redis import client
 from inference_client.models import Run
 from playground import services, tasks
 from playground.bodies import objects, unstored
@@ -24,6 +26,8 @@ from playground.services import SavedVersion, drafts, library
 
 Save = Callable[..., SavedVersion]
 URL = "/api/v1/prompts"
+#: Where messages of upkeep wait that may be served late.
+LINE = "upkeep\x06\x166"
 
 
 def stored(prompt: Prompt) -> list[str]:
@@ -154,3 +158,84 @@ def test_the_permission_to_delete_is_for_one_prompt_only(full: Prompt, owner: Us
         cursor.execute("SELECT set_config('playground.erase_prompt', %s, true)", [str(other.pk)])
     with pytest.raises(Exception, match="never deleted"), connection.cursor() as cursor:
         cursor.execute("DELETE FROM playground_version WHERE prompt_id = %s", [full.pk])
+
+
+@pytest.fixture
+def busy(full: Prompt, owner: User, monkeypatch: pytest.MonkeyPatch) -> Prompt:
+    """A prompt in the trash with seven runs, which are three portions."""
+    monkeypatch.setattr(library, "RUNS_A_PORTION", 3)
+    version = Version.objects.get(prompt=full, number=1)
+    for _ in range(6):
+        services.run_version(account=owner, version=version, values={"name": "x"})
+    return services.trash_prompt(prompt=full)
+
+
+@pytest.mark.django_db
+def test_a_prompt_of_many_runs_is_gone_at_once_and_its_rows_are_deleted_by_a_worker(
+    busy: Prompt, owner_api: APIClient, django_capture_on_commit_callbacks: Any
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        assert owner_api.delete(f"{URL}/{busy.pk}", {"name": "Greeting"}, format="json").status_code == 204
+    messages = [str(each) for each in client().lrange(LINE, 0, -1)]
+    assert len([each for each in messages if "erase_rows" in each and str(busy.pk) in each]) == 1
+    assert Run.objects.count() == 7
+    assert owner_api.get(URL, {"state": "trashed"}).json()["results"] == []
+    assert owner_api.get(f"{URL}/{busy.pk}").status_code == 404
+    assert owner_api.post(f"{URL}/{busy.pk}/restore").status_code == 404
+    assert owner_api.delete(f"{URL}/{busy.pk}", {"name": "Greeting"}, format="json").status_code == 404
+    tasks.erase_rows(str(busy.pk))
+    assert (rows_left(busy), Run.objects.count()) == ({}, 0)
+    assert not Prompt.objects.filter(pk=busy.pk).exists()
+    tasks.erase_rows(str(busy.pk))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_erasure_that_is_broken_off_keeps_what_it_did_and_goes_on(
+    busy: Prompt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services.erase_prompt(prompt=busy, confirmation="Greeting")
+    portion, portions = library._delete_portion, list[Any]()
+
+    def dies_at_the_second(prompt_id: Any) -> int | None:
+        if portions:
+            raise KeyboardInterrupt
+        portions.append(prompt_id)
+        return portion(prompt_id)
+
+    monkeypatch.setattr(library, "_delete_portion", dies_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        tasks.erase_rows(str(busy.pk))
+    assert Run.objects.count() == 4
+    monkeypatch.setattr(library, "_delete_portion", portion)
+    tasks.sweep_erasing()
+    assert (rows_left(busy), Run.objects.count()) == ({}, 0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_worker_at_a_time_erases_a_prompt(busy: Prompt) -> None:
+    services.erase_prompt(prompt=busy, confirmation="Greeting")
+    with transaction.atomic():
+        Prompt.objects.select_for_update(no_key=True).get(pk=busy.pk)
+        other = threading.Thread(target=erase_elsewhere, args=(busy.pk,))
+        other.start()
+        other.join(30)
+        assert not other.is_alive()
+        assert Run.objects.count() == 7
+    assert library.erase_rows(prompt_id=busy.pk)
+
+
+def erase_elsewhere(prompt_id: Any) -> None:
+    try:
+        assert not library.erase_rows(prompt_id=prompt_id)
+    finally:
+        connection.close()
+
+
+@pytest.mark.django_db
+def test_a_restore_that_comes_too_late_finds_nothing(busy: Prompt) -> None:
+    services.erase_prompt(prompt=busy, confirmation="Greeting")
+    with pytest.raises(NotFound):
+        services.restore_prompt(prompt=busy)
+    busy.refresh_from_db()
+    assert busy.erasing
+    assert busy.trashed_at is not None

@@ -15,4 +15,4 @@ def test_every_scheduled_task_exists() -> None:
 
 def test_the_trash_is_emptied_and_the_erased_swept_by_the_clock() -> None:
     scheduled = {entry["task"].rpartition(".")[2] for entry in BEAT_SCHEDULE.values()}
-    assert {"empty_trash", "sweep_erased", "index_late"} <= scheduled
+    assert {"empty_trash", "sweep_erased", "sweep_erasing", "index_late"} <= scheduled
