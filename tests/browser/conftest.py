@@ -5,21 +5,33 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, StorageState, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Playwright,
+    StorageState,
+    expect,
+    sync_playwright,
+)
 
-from tests.browser.live_accounts import LiveAccount, LiveAccounts
+from tests.browser.live_accounts import PASSWORD, LiveAccount, LiveAccounts
 from tests.services_plugin import Instance
 
 ARGUMENTS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 ]
+#: Built for this: it needs half of the processor time of the whole browser, which has windows that nobody sees.
+SHELL = "chromium-headless-shell"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 #: For an action and for what a page is expected to show: chosen for a machine on which all of this shares two cores.
 WITHIN_MS = 45_000
@@ -34,20 +46,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-def find_chromium() -> str | None:
-    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, NAMES)), None)
+def find_chromium(*, names: Sequence[str] = (SHELL, *NAMES)) -> str | None:
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    path = find_chromium()
-    if path is None:
-        pytest.skip("no Chromium on the path: install one (Debian: apt-get install chromium) or set CHROMIUM")
+def driver() -> Iterator[Playwright]:
     expect.set_options(timeout=WITHIN_MS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS, timeout=LAUNCH_WITHIN_MS)
+        yield playwright
+
+
+@pytest.fixture(scope="session")
+def chromium(driver: Playwright) -> Iterator[Browser]:
+    with launched(driver, find_chromium()) as browser:
         yield browser
-        browser.close()
+
+
+@contextmanager
+def launched(driver: Playwright, path: str | None) -> Iterator[Browser]:
+    if path is None:
+        pytest.skip("no Chromium on the path: install one (Debian: apt-get install chromium) or set CHROMIUM")
+    browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS, timeout=LAUNCH_WITHIN_MS)
+    yield browser
+    browser.close()
 
 
 class Complaints:
@@ -80,18 +102,20 @@ def complaints() -> Iterator[Complaints]:
     assert found.unexpected == []
 
 
+def new_context(chromium: Browser, address: str, complaints: Complaints, **options: Any) -> BrowserContext:
+    """A browser of its own whose pages are watched. Nothing moves in it: what is clicked or judged stands still."""
+    context = chromium.new_context(**{"base_url": address, "reduced_motion": "reduce", **options})
+    context.set_default_timeout(WITHIN_MS)
+    context.on("page", complaints.watch)
+    return context
+
+
 def sign_in(page: Page, email: str, password: str) -> None:
     page.goto("/accounts/login/")
     page.get_by_label("Email").fill(email)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(re.compile(r"^(?!.*/accounts/login/)"))
-
-
-@pytest.fixture(scope="session")
-def account(live_stack: Instance) -> tuple[str, str]:
-    """E-mail address and password of the first demo account."""
-    return next(iter(live_stack.accounts.items()))
 
 
 @pytest.fixture(scope="session")
@@ -102,8 +126,15 @@ def live_accounts(live_stack: Instance) -> Iterator[LiveAccounts]:
 
 
 @pytest.fixture(scope="session")
-def signed_in(live_accounts: LiveAccounts, account: tuple[str, str]) -> LiveAccount:
-    return live_accounts.of(account[0])
+def signed_in(live_accounts: LiveAccounts) -> LiveAccount:
+    """The person of this worker's tests: tests of other workers change no list, key or setting under their hands."""
+    return live_accounts.create("demo", shown_name="demo", tier="pro")
+
+
+@pytest.fixture(scope="session")
+def account(signed_in: LiveAccount) -> tuple[str, str]:
+    """E-mail address and password."""
+    return signed_in.email, PASSWORD
 
 
 @pytest.fixture(scope="session")
@@ -121,11 +152,8 @@ def open_context(
 
     def open_one(*, signed_in: bool = True, **options: Any) -> BrowserContext:
         state = session if signed_in else None
-        context = chromium.new_context(base_url=live_stack.base_url, storage_state=state, **options)
-        context.set_default_timeout(WITHIN_MS)
-        context.on("page", complaints.watch)
-        opened.append(context)
-        return context
+        opened.append(new_context(chromium, live_stack.base_url, complaints, storage_state=state, **options))
+        return opened[-1]
 
     yield open_one
     for context in opened:

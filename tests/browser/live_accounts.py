@@ -73,13 +73,10 @@ class LiveAccounts:
             text=True,
         )
 
-    def create(self, name: str, *, shown_name: str = "") -> LiveAccount:
+    def create(self, name: str, *, shown_name: str = "", tier: str = "free") -> LiveAccount:
         """A new person, with an address that begins with `name`."""
-        return self._account({"create": name, "shown_name": shown_name})
-
-    def of(self, email: str) -> LiveAccount:
-        """A new session and a new key of a person who is there already."""
-        return self._account({"of": email})
+        made = self._ask({"create": name, "shown_name": shown_name, "tier": tier})
+        return LiveAccount(**made, base_url=self._instance.base_url)
 
     def execute(self, code: str) -> str:
         """What this code prints in the application's shell."""
@@ -88,9 +85,6 @@ class LiveAccounts:
     def close(self) -> None:
         self._process.kill()
         self._process.communicate()
-
-    def _account(self, question: dict[str, str]) -> LiveAccount:
-        return LiveAccount(**self._ask(question), base_url=self._instance.base_url)
 
     def _ask(self, question: dict[str, str]) -> Any:
         assert self._process.stdin is not None
@@ -109,6 +103,8 @@ def main() -> None:
     import django
     from django.conf import settings
 
+    # What else is printed, such as logs, is no answer.
+    answers, sys.stdout = sys.stdout, sys.stderr
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     django.setup()
     from django.contrib.auth.hashers import make_password, reset_hashers
@@ -118,8 +114,8 @@ def main() -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
     reset_hashers(setting="PASSWORD_HASHERS")
     for line in sys.stdin:
-        sys.stdout.write(json.dumps(answer(json.loads(line), hashed)) + "\n")
-        sys.stdout.flush()
+        answers.write(json.dumps(answer(json.loads(line), hashed)) + "\n")
+        answers.flush()
 
 
 def answer(question: dict[str, str], hashed: str) -> dict[str, str] | str:
@@ -130,18 +126,16 @@ def answer(question: dict[str, str], hashed: str) -> dict[str, str] | str:
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(question["execute"], {})
         return printed.getvalue()
-    if "of" in question:
-        return signed_in(question["of"])
-    return signed_in(create(question["create"], question["shown_name"], hashed))
+    return signed_in(create(question["create"], question["shown_name"], question["tier"], hashed))
 
 
-def create(name: str, shown_name: str, hashed: str) -> str:
+def create(name: str, shown_name: str, tier: str, hashed: str) -> str:
     """The address of a new account."""
     from accounts.models import User
     from accounts.services import create_account
 
     email = f"{name}-{uuid.uuid4().hex[:8]}@example.com"
-    person = create_account(email=email, password=PASSWORD, name=shown_name)
+    person = create_account(email=email, password=PASSWORD, name=shown_name, tier=tier)
     User.objects.filter(pk=person.pk).update(password=hashed)
     return email
 

@@ -95,7 +95,7 @@ def scripted_stack() -> Instance:
 @pytest.fixture(scope="session")
 def scripted_account(scripted_stack: Instance) -> Iterator[LiveAccount]:
     made = LiveAccounts(scripted_stack)
-    yield made.create("scripted")
+    yield made.create("scripted", tier="pro")
     made.close()
 
 

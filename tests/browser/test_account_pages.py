@@ -68,7 +68,7 @@ def test_a_key_is_shown_once_works_and_is_revoked(page: Page, live_stack: Instan
 
     def answer() -> int:
         headers = {"Authorization": f"Bearer {key}"}
-        return httpx2.get(f"{live_stack.base_url}/api/v1/me", headers=headers, timeout=10).status_code
+        return httpx2.get(f"{live_stack.base_url}/api/v1/me", headers=headers, timeout=60).status_code
 
     assert answer() == 200
     page.get_by_role("button", name=f"Revoke {name}").click()

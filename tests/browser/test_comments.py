@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests.browser.conftest import MODEL, WITHIN_MS, Complaints, save_version
+from tests.browser.conftest import MODEL, Complaints, new_context, save_version
 from tests.browser.large_texts import send
 from tests.browser.live_accounts import LiveAccount, LiveAccounts
 from tests.browser.workbench import Workbench
@@ -56,9 +56,7 @@ def their_page(
     chromium: Browser, live_stack: Instance, commenter: LiveAccount, complaints: Complaints
 ) -> Iterator[Page]:
     """A page of the commenter's browser."""
-    context = chromium.new_context(base_url=live_stack.base_url, storage_state=commenter.session)
-    context.set_default_timeout(WITHIN_MS)
-    context.on("page", complaints.watch)
+    context = new_context(chromium, live_stack.base_url, complaints, storage_state=commenter.session)
     yield context.new_page()
     context.close()
 

@@ -14,7 +14,7 @@ from accounts.models import User
 from core.redis import client
 from playground import services
 from playground.spec import parse
-from tests.browser.conftest import WITHIN_MS, Complaints
+from tests.browser.conftest import Complaints, new_context
 from tests.browser.pictures import take_picture
 from tests.browser.workbench import Workbench
 from tests.celery_worker import RUNS, worker
@@ -128,9 +128,7 @@ def tool_page(
     )
     site = Site(tmp_path)
     site.start()
-    context = chromium.new_context(base_url=site.origin, viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(WITHIN_MS)
-    context.on("page", complaints.watch)
+    context = new_context(chromium, site.origin, complaints, viewport={"width": 1440, "height": 900})
     name, _, value = cookie_of(owner)[1].partition("=")
     context.add_cookies([{"name": name, "value": value, "url": site.origin}])
     page = context.new_page()

@@ -70,9 +70,11 @@ def test_pages_before_signing_in(
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_pages_of_a_signed_in_person(
-    open_context: Callable[..., BrowserContext], complaints: Complaints, view: str
+    open_context: Callable[..., BrowserContext], make_prompt: Callable[..., str], complaints: Complaints, view: str
 ) -> None:
     complaints.expect(r"/prompts/0.*status of 404")
+    for given in (LONG_NAME[:190], "أجب دائمًا 🎉", "x" * 190):
+        make_prompt("Say hello to {{name}}.", name=given)
     page = open_context(**VIEWS[view]).new_page()
     for name, path in OWN_PAGES.items():
         page.goto(path)

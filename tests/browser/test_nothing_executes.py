@@ -14,7 +14,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.conftest import MODEL, WITHIN_MS, Complaints, save_version, sign_in
+from tests.browser.conftest import MODEL, Complaints, new_context, save_version, sign_in
 from tests.browser.live_accounts import PASSWORD, LiveAccounts
 from tests.browser.sharing.shared_page import SharedPage
 from tests.browser.workbench import Workbench
@@ -68,11 +68,8 @@ def meet(
 
     def make(name: str) -> Person:
         account = live_accounts.create("odd", shown_name=name)
-        context = chromium.new_context(
-            base_url=live_stack.base_url, storage_state=account.session, viewport={"width": 1440, "height": 900}
-        )
-        context.set_default_timeout(WITHIN_MS)
-        context.on("page", complaints.watch)
+        given = {"viewport": {"width": 1440, "height": 900}, "storage_state": account.session}
+        context = new_context(chromium, live_stack.base_url, complaints, **given)
         opened.append(Person(email=account.email, api=live_stack.api(account.key), context=context))
         return opened[-1]
 
@@ -215,8 +212,7 @@ def test_the_page_of_a_link(
     odd: tuple[Person, Person, str, str], chromium: Browser, live_stack: Instance, complaints: Complaints
 ) -> None:
     ada, _, _, url = odd
-    context = chromium.new_context(base_url=live_stack.base_url)
-    context.on("page", complaints.watch)
+    context = new_context(chromium, live_stack.base_url, complaints)
     page = context.new_page()
     page.goto(url)
     look(page, "landing")

@@ -27,7 +27,7 @@ from tests.browser.answers import (
     play_unsafe,
     play_words,
 )
-from tests.browser.conftest import WITHIN_MS, Complaints
+from tests.browser.conftest import Complaints, new_context
 from tests.browser.live_accounts import LiveAccount
 from tests.browser.pictures import take_picture
 from tests.browser.scripted import scripted_account, scripted_api, scripted_stack
@@ -51,15 +51,9 @@ def open_pane(
     opened: list[BrowserContext] = []
 
     def open_one(**options: Any) -> BrowserContext:
-        context = chromium.new_context(
-            base_url=scripted_stack.base_url,
-            storage_state=scripted_account.session,
-            **({"viewport": {"width": 1440, "height": 900}} | options),
-        )
-        context.set_default_timeout(WITHIN_MS)
-        context.on("page", complaints.watch)
-        opened.append(context)
-        return context
+        given = {"viewport": {"width": 1440, "height": 900}, "storage_state": scripted_account.session, **options}
+        opened.append(new_context(chromium, scripted_stack.base_url, complaints, **given))
+        return opened[-1]
 
     yield open_one
     for context in opened:

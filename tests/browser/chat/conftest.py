@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import WITHIN_MS, Complaints
+from tests.browser.conftest import Complaints, new_context
 from tests.browser.live_accounts import LiveAccount, LiveAccounts
 from tests.browser.talk import ChatPage, Person, start_conversation
 from tests.services_plugin import Instance
@@ -32,10 +32,8 @@ def meet(chromium: Browser, live_stack: Instance, complaints: Complaints) -> Ite
     met: list[Person] = []
 
     def open_one(account: LiveAccount, **options: Any) -> Person:
-        given = {"viewport": {"width": 1280, "height": 800}, **options}
-        context = chromium.new_context(base_url=live_stack.base_url, storage_state=account.session, **given)
-        context.set_default_timeout(WITHIN_MS)
-        context.on("page", complaints.watch)
+        given = {"viewport": {"width": 1280, "height": 800}, "storage_state": account.session, **options}
+        context = new_context(chromium, live_stack.base_url, complaints, **given)
         met.append(Person(id=account.id, email=account.email, api=live_stack.api(account.key), context=context))
         return met[-1]
 

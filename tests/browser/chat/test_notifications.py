@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, Playwright, expect
 
 from tests.browser.chat.conftest import Accounts, Meet
+from tests.browser.conftest import NAMES, find_chromium, launched
 from tests.browser.talk import ChatPage, Person, send
 
 #: The real constructor is called; what it was called with is kept. `hide()` is another tab in front of this one.
@@ -24,6 +26,13 @@ WATCH = """
     Object.defineProperty(document, "hidden", {get: () => hidden});
     window.hide = (is) => { hidden = is; document.dispatchEvent(new Event("visibilitychange")); };
 """
+
+
+@pytest.fixture(scope="module")
+def chromium(driver: Playwright) -> Iterator[Browser]:
+    """The whole browser: the one without windows grants nobody notifications."""
+    with launched(driver, find_chromium(names=NAMES)) as browser:
+        yield browser
 
 
 def allow(person: Person) -> None:

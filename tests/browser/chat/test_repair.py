@@ -6,12 +6,13 @@ import datetime as dt
 import json
 
 import psycopg
-from playwright.sync_api import WebSocketRoute, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.browser.chat.conftest import Accounts, Meet
 from tests.browser.conftest import Complaints
 from tests.browser.talk import ChatPage, Person, send
 from tests.services_plugin import Instance
+from tests.waiting import wait_until
 
 
 class LosesEvents:
@@ -34,6 +35,16 @@ class LosesEvents:
 
         server.on_message(pass_on)
 
+    def wait_for_loss(self, page: Page) -> None:
+        """Messages of the socket are only seen while the page is waited for."""
+
+        def is_lost() -> bool:
+            page.wait_for_timeout(50)
+            return self.lost > 0
+
+        wait_until(is_lost)
+        assert self.lost == 1
+
 
 def test_a_hole_is_seen_at_the_next_pong_and_filled(ada: Person, ben: Person, conversation: str, word: str) -> None:
     """The event was sent and never arrived; nothing else comes that would show it."""
@@ -43,8 +54,7 @@ def test_a_hole_is_seen_at_the_next_pong_and_filled(ada: Person, ben: Person, co
     chat = ChatPage(page).open(conversation)
     between.loses = True
     send(ben, conversation, f"swallowed {word}")
-    page.wait_for_timeout(1000)
-    assert between.lost == 1
+    between.wait_for_loss(page)
     expect(chat.message(word)).to_have_count(0)
     between.loses = False
     opened = between.opened
@@ -61,7 +71,7 @@ def test_the_event_after_a_hole_shows_it_too(ada: Person, ben: Person, conversat
     chat = ChatPage(page).open(conversation)
     between.loses = True
     send(ben, conversation, f"{word} first")
-    page.wait_for_timeout(1000)
+    between.wait_for_loss(page)
     between.loses = False
     send(ben, conversation, f"{word} second")
     expect(chat.message(word)).to_have_count(2)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, StorageState
 
-from tests.browser.conftest import WITHIN_MS, Complaints
-from tests.browser.live_accounts import LiveAccounts
+from tests.browser.conftest import Complaints, new_context
+from tests.browser.live_accounts import PASSWORD, LiveAccount, LiveAccounts
 from tests.browser.sharing.shared_page import SharedPage
 from tests.services_plugin import Instance
 
@@ -19,14 +19,19 @@ Open = Callable[..., BrowserContext]
 
 
 @pytest.fixture(scope="session")
-def friend(live_stack: Instance) -> tuple[str, str]:
-    """E-mail address and password of the second demo account."""
-    return list(live_stack.accounts.items())[1]
+def friend_account(live_accounts: LiveAccounts) -> LiveAccount:
+    return live_accounts.create("reviewer", shown_name="reviewer", tier="pro")
 
 
 @pytest.fixture(scope="session")
-def friend_session(live_accounts: LiveAccounts, friend: tuple[str, str]) -> StorageState:
-    return live_accounts.of(friend[0]).session
+def friend(friend_account: LiveAccount) -> tuple[str, str]:
+    """E-mail address and password of the second person."""
+    return friend_account.email, PASSWORD
+
+
+@pytest.fixture(scope="session")
+def friend_session(friend_account: LiveAccount) -> StorageState:
+    return friend_account.session
 
 
 @pytest.fixture
@@ -37,13 +42,9 @@ def open_friend(
     opened: list[BrowserContext] = []
 
     def open_one(**options: Any) -> BrowserContext:
-        context = chromium.new_context(
-            base_url=live_stack.base_url, storage_state=friend_session, **{**WIDE, **options}
-        )
-        context.set_default_timeout(WITHIN_MS)
-        context.on("page", complaints.watch)
-        opened.append(context)
-        return context
+        given = {**WIDE, "storage_state": friend_session, **options}
+        opened.append(new_context(chromium, live_stack.base_url, complaints, **given))
+        return opened[-1]
 
     yield open_one
     for context in opened:
