@@ -26,7 +26,7 @@ def models(inference_service: Instance) -> Callable[[str], int]:
     url = f"{inference_service.environment['INFERENCE_BASE_URL']}/v1/models"
 
     def ask(key: str) -> int:
-        return httpx2.get(url, headers={"x-api-key": key, "anthropic-version": "2023-06-01"}, timeout=10).status_code
+        return httpx2.get(url, headers={"x-api-key": key, "anthropic-version": "2023-06-01"}, timeout=60).status_code
 
     return ask
 
@@ -45,7 +45,8 @@ def closes(models: Callable[[str], int], key: str) -> bool:
         if models(key) == 401:
             return True
         time.sleep(0.1)
-    return False
+    # A call may have begun in time and ended late.
+    return models(key) == 401
 
 
 def test_a_new_key_calls_models_at_once(models: Callable[[str], int], key: tuple[ApiKey, str]) -> None:

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.model
 
 
 def test_it_is_ready_for_runs(live_stack: Instance) -> None:
-    response = httpx2.get(f"{live_stack.base_url}/readyz", timeout=10)
+    response = httpx2.get(f"{live_stack.base_url}/readyz", timeout=60)
 
     assert response.status_code == 200, response.text
     assert set(response.json()["checks"]) == {"database", "redis", "storage", "inference", "worker"}
@@ -23,12 +23,12 @@ def test_the_command_prints_a_key_and_nothing_else(live_stack: Instance) -> None
 
     assert done.returncode == 0, done.stderr
     [key] = done.stdout.splitlines()
-    me = httpx2.get(f"{live_stack.base_url}/api/v1/me", headers={"Authorization": f"Bearer {key}"}, timeout=10)
+    me = httpx2.get(f"{live_stack.base_url}/api/v1/me", headers={"Authorization": f"Bearer {key}"}, timeout=60)
     assert me.json()["email"] == email
     models = httpx2.get(
         f"{live_stack.environment['INFERENCE_BASE_URL']}/v1/models",
         headers={"x-api-key": key, "anthropic-version": "2023-06-01"},
-        timeout=10,
+        timeout=60,
     )
     assert models.status_code == 200
 

@@ -61,7 +61,7 @@ class LossyBus:
             asyncio.run(self._serve(ready))
 
         threading.Thread(target=serve, daemon=True).start()
-        assert ready.wait(10)
+        assert ready.wait(60)
 
     def cut(self) -> None:
         """Every connection to Valkey breaks now."""

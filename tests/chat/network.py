@@ -31,7 +31,7 @@ class Network:
             asyncio.run(self._serve(ready))
 
         threading.Thread(target=serve, daemon=True).start()
-        assert ready.wait(10)
+        assert ready.wait(60)
 
     def swallow(self) -> None:
         """All connections of now carry nothing any more and are never closed; new ones work."""

@@ -104,7 +104,7 @@ def test_a_process_that_only_has_the_same_pid_is_left_alone(
     assert stop_leftovers(folder.records) == []
     assert stranger.is_running()
     stranger.kill()
-    stranger.wait(5)
+    stranger.wait(60)
 
 
 def test_a_record_cut_short_by_a_crash_is_ignored(tmp_path: Path) -> None:

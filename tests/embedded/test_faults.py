@@ -144,9 +144,9 @@ def test_the_whole_application_stops_in_time_and_leaves_no_process(
 def test_a_dead_model_server_is_restarted_and_the_pages_work_meanwhile(live_stack: Instance) -> None:
     before = live_stack.pid("engine")
     kill(before)
-    assert httpx2.get(f"{live_stack.base_url}/accounts/login/", timeout=10).status_code == 200
+    assert httpx2.get(f"{live_stack.base_url}/accounts/login/", timeout=60).status_code == 200
     wait_until(lambda: live_stack.pid("engine") != before)
-    wait_until(lambda: httpx2.get(f"{live_stack.base_url}/readyz", timeout=10).status_code == 200)
+    wait_until(lambda: httpx2.get(f"{live_stack.base_url}/readyz", timeout=60).status_code == 200)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_the_application_works_again_after_a_kill_of_any_process(live_stack: Ins
 
     def ready() -> bool:
         try:
-            return httpx2.get(f"{live_stack.base_url}/readyz", timeout=10).status_code == 200
+            return httpx2.get(f"{live_stack.base_url}/readyz", timeout=60).status_code == 200
         except httpx2.HTTPError:
             return False
 

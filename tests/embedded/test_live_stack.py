@@ -11,8 +11,8 @@ from tests.services_plugin import Instance
 
 
 def test_every_page_of_health_answers(live_stack: Instance) -> None:
-    assert httpx2.get(f"{live_stack.base_url}/healthz", timeout=5).status_code == 200
-    ready = httpx2.get(f"{live_stack.base_url}/readyz", timeout=10)
+    assert httpx2.get(f"{live_stack.base_url}/healthz", timeout=60).status_code == 200
+    ready = httpx2.get(f"{live_stack.base_url}/readyz", timeout=60)
     assert ready.status_code == 200, ready.text
 
 
@@ -21,7 +21,7 @@ def test_a_command_given_the_data_folder_reaches_the_running_instance(live_stack
     made = live_stack.manage("create_api_key", email)
     assert made.returncode == 0, made.stderr
     [key] = made.stdout.splitlines()
-    answer = httpx2.get(f"{live_stack.base_url}/api/v1/me", headers={"Authorization": f"Bearer {key}"}, timeout=10)
+    answer = httpx2.get(f"{live_stack.base_url}/api/v1/me", headers={"Authorization": f"Bearer {key}"}, timeout=60)
     assert answer.status_code == 200, answer.text
     assert email in answer.text
 

@@ -22,7 +22,9 @@ from tests.inference_backend.scripted_engine import (
     text,
     usage,
 )
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
+
+LONG_S = 60
 
 
 @pytest.fixture
@@ -36,6 +38,14 @@ def process(engine: ScriptedEngine, redis_url: str, tmp_path: Path) -> Iterator[
 def hasty(engine: ScriptedEngine, redis_url: str, tmp_path: Path) -> Iterator[ServiceProcess]:
     """Waits only for a second."""
     started = start_service(engine, tmp_path / "log", REDIS_URL=redis_url, INFERENCE_SHUTDOWN_S="1")
+    yield started
+    started.kill()
+
+
+@pytest.fixture
+def lasting(engine: ScriptedEngine, redis_url: str, tmp_path: Path) -> Iterator[ServiceProcess]:
+    """Waits for longer than a busy machine takes for anything."""
+    started = start_service(engine, tmp_path / "log", REDIS_URL=redis_url, INFERENCE_SHUTDOWN_S=str(LONG_S))
     yield started
     started.kill()
 
@@ -70,7 +80,7 @@ def test_what_runs_is_finished_while_new_requests_are_refused(
     assert finished.status_code == 200
     assert "two" in finished.text
     assert ("message_stop" in finished.text) is stream
-    assert process.running.wait(10) in {0, -signal.SIGTERM}
+    assert process.running.wait(PATIENCE_S) in {0, -signal.SIGTERM}
 
 
 def test_a_stream_that_takes_too_long_ends_with_an_error_event(engine: ScriptedEngine, hasty: ServiceProcess) -> None:
@@ -83,7 +93,7 @@ def test_a_stream_that_takes_too_long_ends_with_an_error_event(engine: ScriptedE
     assert cut.text.rstrip().splitlines()[-2] == "event: error"
     assert "draining" in cut.text
     assert "message_stop" not in cut.text
-    assert hasty.running.wait(10) in {0, -signal.SIGTERM}
+    assert hasty.running.wait(PATIENCE_S) in {0, -signal.SIGTERM}
 
 
 def test_an_answer_that_takes_too_long_is_503_and_its_key_is_free_for_another_process(
@@ -97,7 +107,7 @@ def test_an_answer_that_takes_too_long_is_503_and_its_key_is_free_for_another_pr
         hasty.running.send_signal(signal.SIGTERM)
         cut = running.result(60)
     assert cut.status_code == 503
-    assert hasty.running.wait(10) in {0, -signal.SIGTERM}
+    assert hasty.running.wait(PATIENCE_S) in {0, -signal.SIGTERM}
     successor = start_service(engine, tmp_path / "log2", REDIS_URL=redis_url)
     again = ask(successor.address, key=key)
     successor.kill()
@@ -107,16 +117,16 @@ def test_an_answer_that_takes_too_long_is_503_and_its_key_is_free_for_another_pr
 
 def test_an_idle_process_ends_at_once(process: ServiceProcess) -> None:
     process.running.send_signal(signal.SIGTERM)
-    assert process.running.wait(10) in {0, -signal.SIGTERM}
+    assert process.running.wait(PATIENCE_S) in {0, -signal.SIGTERM}
 
 
-def test_a_second_signal_does_not_wait(engine: ScriptedEngine, process: ServiceProcess) -> None:
+def test_a_second_signal_does_not_wait(engine: ScriptedEngine, lasting: ServiceProcess) -> None:
     engine.play(text("one"), Hang())
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(ask, process.address, stream=True)
+        running = pool.submit(ask, lasting.address, stream=True)
         wait_until(lambda: engine.requests)
-        process.running.send_signal(signal.SIGTERM)
-        wait_until(lambda: is_draining(process.address))
-        process.running.send_signal(signal.SIGTERM)
-        assert process.running.wait(6) in {0, -signal.SIGTERM}
-        assert running.exception(10) is not None or "message_stop" not in running.result().text
+        lasting.running.send_signal(signal.SIGTERM)
+        wait_until(lambda: is_draining(lasting.address))
+        lasting.running.send_signal(signal.SIGTERM)
+        assert lasting.running.wait(LONG_S / 2) in {0, -signal.SIGTERM}
+        assert running.exception(PATIENCE_S) is not None or "message_stop" not in running.result().text

@@ -410,7 +410,7 @@ def test_what_waits_for_a_model_that_is_removed_is_turned_away_at_once(
     first.write_text(one + second.write().path.read_text())
     with first.served(ready=2) as address, ThreadPoolExecutor(2) as callers:
         begun = callers.submit(create, address, "second")
-        assert running.wait(10)
+        assert running.wait(60)
         waiting = callers.submit(create, address, "second")
         wait_until(lambda: metric(address, 'inference_queue_waiting{model="second",tier="internal"}') == 1)
         first.write_text(one)
@@ -449,7 +449,7 @@ def test_a_hangup_reads_the_file_again(engines: list[ScriptedEngine], tmp_path: 
         assert answers(f"{address}/readyz")
     finally:
         process.terminate()
-        process.wait(15)
+        process.wait(60)
 
 
 def test_without_a_file_the_variables_describe_one_model_on_one_engine(engines: list[ScriptedEngine]) -> None:

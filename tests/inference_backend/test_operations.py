@@ -18,7 +18,7 @@ from inference_backend.status.history import History
 from tests.inference_backend.conftest import settings_for, start_service
 from tests.inference_backend.running import SERVICE_KEY, ServiceProcess, answers, running_backend
 from tests.inference_backend.scripted_engine import MODEL, Hang, ScriptedEngine, frame, text
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE_S, wait_until
 
 HEADERS = {"x-api-key": SERVICE_KEY, "anthropic-version": "2023-06-01"}
 GOOD: dict[str, Any] = {
@@ -33,7 +33,7 @@ def process(engine: ScriptedEngine, tmp_path: Path) -> Iterator[ServiceProcess]:
     started = start_service(engine, tmp_path / "log")
     yield started
     started.running.kill()
-    started.running.wait(10)
+    started.running.wait(PATIENCE_S)
 
 
 def test_a_request_is_one_json_line_without_anything_private_and_sigterm_ends_the_process(
@@ -60,7 +60,7 @@ def test_a_request_is_one_json_line_without_anything_private_and_sigterm_ends_th
     assert line["duration_s"] >= line["first_token_s"] > 0
 
     process.running.send_signal(signal.SIGTERM)
-    assert process.running.wait(5) in {0, -signal.SIGTERM}
+    assert process.running.wait(PATIENCE_S) in {0, -signal.SIGTERM}
     log = "".join(map(json.dumps, process.lines()))
     assert "private" not in log
     assert SERVICE_KEY not in log

@@ -45,9 +45,9 @@ def test_thirty_runs_are_one_question(redis: Redis, questions: list[int]) -> Non
 
     def watch(run: uuid.UUID) -> None:
         with flags.watched(run):
-            everybody.wait(10)
+            everybody.wait(60)
             flags.asked(run)
-            everybody.wait(10)
+            everybody.wait(60)
 
     threads = [threading.Thread(target=watch, args=(run,)) for run in runs]
     for thread in threads:

@@ -59,7 +59,7 @@ def held(address: str, account: str) -> Iterator[threading.Event]:
 
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(read)
-        assert begun.wait(10)
+        assert begun.wait(60)
         try:
             yield release
         finally:
