@@ -29,7 +29,7 @@ def dataset_for(user: User | AnonymousUser, dataset_id: uuid.UUID) -> Dataset:
 def batch_for(user: User | AnonymousUser, batch_id: uuid.UUID) -> Batch:
     """Raises NotFound."""
     person = signed_in(user)
-    found = Batch.objects.select_related("prompt", "maker", "rows", "dataset").filter(pk=batch_id).first()
+    found = Batch.objects.there().select_related("prompt", "maker", "rows", "dataset").filter(pk=batch_id).first()
     mine = found is not None and found.maker_id == person.pk
     if not person.has_perm(VIEW if mine else RUN, _prompt_of(found)) or found is None:
         raise NotFound

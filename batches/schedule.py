@@ -11,6 +11,11 @@ BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "schedule": 5.0,
         "options": {"expires": 5},
     },
+    "batches-sweep-deleting": {
+        "task": "batches.tasks.sweep_deleting",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
     "batches-look-after-files": {
         "task": "batches.tasks.look_after_files",
         "schedule": 60.0,

@@ -45,6 +45,18 @@ def look_after_files() -> None:
     files.look_after()
 
 
+@shared_task(acks_late=True, ignore_result=True)
+def delete_rows(batch_id: str) -> None:
+    """If it is broken off, `sweep_deleting` goes on."""
+    batches.delete_rows(batch_id=uuid.UUID(batch_id))
+
+
+@shared_task(ignore_result=True)
+def sweep_deleting() -> None:
+    for batch_id in batches.deleting():
+        _try(batches.delete_rows, batch_id=batch_id)
+
+
 @shared_task(ignore_result=True)
 def look_after_batches() -> None:
     for run_id in settling.unsettled():

@@ -36,7 +36,7 @@ class BatchList(APIView):
     def get(self, request: Request, prompt_id: uuid.UUID) -> Response:
         """The batches of a prompt, newest first, without their summaries."""
         prompt = access.prompt_for(request.user, prompt_id, access.RUN)
-        found = Batch.objects.filter(prompt=prompt).select_related("prompt", "maker", "rows", "dataset")
+        found = Batch.objects.there().filter(prompt=prompt).select_related("prompt", "maker", "rows", "dataset")
         state = request.query_params.get("state")
         if state is not None:
             if state not in BatchState.values:
@@ -79,7 +79,7 @@ class BatchDetail(APIView):
 
     @extend_schema(operation_id="batches_delete", request=None, responses={204: None})
     def delete(self, request: Request, batch_id: uuid.UUID) -> Response:
-        """Remove a batch that is over, with its runs."""
+        """Remove a batch that is over, with its runs. It is gone at once, however many there are."""
         batches.delete_batch(batch=stoppable_batch_for(request.user, batch_id))
         return Response(status=204)
 

@@ -26,6 +26,10 @@ class BatchState(models.TextChoices):
 
 
 class BatchQuerySet(models.QuerySet["Batch"]):
+    def there(self) -> BatchQuerySet:
+        """Without those that are being deleted."""
+        return self.filter(deleting=False)
+
     def running(self) -> BatchQuerySet:
         return self.filter(state=BatchState.RUNNING)
 
@@ -56,6 +60,9 @@ class Batch(models.Model):
     held_until = models.DateTimeField(null=True, help_text="The backend was away: nothing is sent before.")
     holds = models.PositiveSmallIntegerField(default=0, help_text="Times in a row that the backend was away.")
     failures = models.PositiveSmallIntegerField(default=0, help_text="Runs in a row that failed for their own reasons.")
+    deleting = models.BooleanField(
+        default=False, db_default=False, help_text="Gone for everybody: its rows are being deleted."
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     finished_at = models.DateTimeField(null=True)
 
@@ -79,6 +86,9 @@ class Batch(models.Model):
             models.CheckConstraint(
                 condition=(Q(state="paused") & ~Q(paused_code="")) | (~Q(state="paused") & Q(paused_code="")),
                 name="batch_paused_says_why",
+            ),
+            models.CheckConstraint(
+                condition=Q(deleting=False) | Q(state__in=["cancelled", "finished"]), name="batch_deleted_when_over"
             ),
         ]
 

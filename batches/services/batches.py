@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from celery import signature
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
@@ -41,7 +42,11 @@ from playground.models import Prompt, Version
 MOST_OPEN = 20
 #: Of the requests of a batch together: each is kept with its run.
 MOST_REQUEST_BYTES = 8 * 1024**3
+#: Runs: about a quarter of a second of work, and the most that a request deletes itself.
 _PORTION = 1000
+_BATCHES_A_TURN = 20
+#: By name, because the task's module imports this one.
+DELETE_ROWS = signature("batches.tasks.delete_rows", options={"priority": 6})
 #: Of idempotency keys.
 _SCOPE = "batches"
 
@@ -116,7 +121,7 @@ def start_batch(*, account: User, plan: Plan, idempotency_key: str | None = None
 
 
 def _batch(made: uuid.UUID) -> Batch:
-    return Batch.objects.select_related("prompt", "maker", "rows", "dataset").get(pk=made)
+    return Batch.objects.there().select_related("prompt", "maker", "rows", "dataset").get(pk=made)
 
 
 def _column(batch: Batch, position: int, asked: AskedVersion) -> BatchVersion:
@@ -242,8 +247,13 @@ def stop_runs(batch: Batch) -> int:
 
 @transaction.atomic
 def retry_items(*, batch: Batch, statuses: Sequence[str]) -> Batch:
-    """Send the cells with these statuses again, and go on. Raises Conflict for a cancelled batch."""
-    locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+    """Send the cells with these statuses again, and go on.
+
+    Raises Conflict for a cancelled batch, NotFound for one that was deleted meanwhile.
+    """
+    locked = Batch.objects.there().select_for_update(no_key=True).filter(pk=batch.pk).first()
+    if locked is None:
+        raise NotFound
     if locked.state == BatchState.CANCELLED:
         _refuse_over(locked)
     again = locked.items.filter(status__in=statuses)
@@ -278,15 +288,51 @@ _EMPTY: Mapping[str, Any] = {
 
 
 def delete_batch(*, batch: Batch) -> None:
-    """Remove a batch that is over, with its runs. Raises Conflict for one that is not."""
-    if not Batch.objects.filter(pk=batch.pk, state__in=[BatchState.CANCELLED, BatchState.FINISHED]).exists():
+    """Remove a batch that is over, with its runs. It is gone for everybody when this returns.
+
+    Where it has many runs, a worker deletes its rows afterwards. Raises Conflict for one that is not over.
+    """
+    over = Batch.objects.filter(pk=batch.pk, state__in=[BatchState.CANCELLED, BatchState.FINISHED])
+    if not over.update(deleting=True):
         raise Conflict("This batch is not over.", code="batch_open", next_step="Cancel it first.")
-    rows_id = batch.rows_id
-    while ids := list(BatchRun.objects.filter(item__batch=batch).values_list("pk", flat=True)[:_PORTION]):
-        Run.objects.filter(pk__in=ids).delete()
-    BatchItem.objects.filter(batch=batch).delete()
-    Batch.objects.filter(pk=batch.pk).delete()
-    row_sets.drop_unused(rows_id)
+    if _runs_of(batch.pk)[_PORTION : _PORTION + 1]:
+        effects.enqueue(DELETE_ROWS, str(batch.pk))
+    else:
+        delete_rows(batch_id=batch.pk)
+
+
+def deleting() -> Sequence[uuid.UUID]:
+    """What a worker that died, or a message that was lost, has left to be deleted."""
+    return list(Batch.objects.filter(deleting=True).order_by("pk").values_list("pk", flat=True)[:_BATCHES_A_TURN])
+
+
+def delete_rows(*, batch_id: uuid.UUID) -> None:
+    """Delete a batch that is being deleted: its runs a portion in each transaction, then all else in one.
+
+    However often it is broken off, it goes on where it was. Of two workers at once, one stops.
+    """
+    while _delete_portion(batch_id):
+        pass
+
+
+@transaction.atomic
+def _delete_portion(batch_id: uuid.UUID) -> bool:
+    """Whether there is more to do."""
+    locked = Batch.objects.select_for_update(no_key=True, skip_locked=True).filter(pk=batch_id, deleting=True).first()
+    if locked is None:
+        return False
+    portion = list(_runs_of(batch_id)[:_PORTION])
+    Run.objects.filter(pk__in=portion).delete()
+    if len(portion) == _PORTION:
+        return True
+    BatchItem.objects.filter(batch=locked).delete()
+    Batch.objects.filter(pk=batch_id).delete()
+    row_sets.drop_unused(locked.rows_id)
+    return False
+
+
+def _runs_of(batch_id: uuid.UUID) -> QuerySet[BatchRun, uuid.UUID]:
+    return BatchRun.objects.filter(item__batch=batch_id).values_list("pk", flat=True)
 
 
 def look_after(*, now: dt.datetime | None = None) -> Sequence[uuid.UUID]:

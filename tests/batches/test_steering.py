@@ -10,6 +10,8 @@ from rest_framework.test import APIClient
 
 from batches import tasks
 from batches.models import Batch, BatchItem, BatchRun, RowSet
+from batches.services import batches
+from core.errors import NotFound
 from inference_client.models import Run
 from playground import services
 from playground.models import Prompt, VersionRun
@@ -172,6 +174,39 @@ def test_a_batch_that_is_deleted_goes_with_its_runs_and_leaves_the_test_cases(
     assert owner_api.delete(f"{API}/batches/{batch['id']}").status_code == 204
     assert not any(each.objects.exists() for each in (Batch, BatchItem, BatchRun, Run, VersionRun))
     assert RowSet.objects.count() == 1
+
+
+def test_a_batch_of_many_runs_is_gone_at_once_and_a_worker_deletes_its_rows(
+    owner_api: APIClient, prompt: Prompt, save: Save, start: Start, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "_PORTION", 2)
+    save()
+    batch = start(ROWS)
+    work.finish(batch)
+    path = f"{API}/batches/{batch['id']}"
+    assert owner_api.delete(path).status_code == 204
+    assert (Run.objects.count(), len(batches.deleting())) == (6, 1)
+    assert owner_api.get(f"{API}/prompts/{prompt.pk}/batches").json()["results"] == []
+    answers = [owner_api.get(path), owner_api.delete(path), steer(owner_api, batch, "retry", statuses=["done"])]
+    assert [answer.status_code for answer in answers] == [404, 404, 404]
+    # A worker dies after its first portion: another goes on.
+    assert batches._delete_portion(Batch.objects.get().pk)
+    assert Run.objects.count() == 4
+    tasks.sweep_deleting()
+    assert not any(each.objects.exists() for each in (Batch, BatchItem, BatchRun, Run, VersionRun, RowSet))
+    tasks.delete_rows(batch["id"])
+
+
+def test_a_retry_that_comes_too_late_finds_no_batch(
+    save: Save, start: Start, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "_PORTION", 2)
+    save()
+    work.finish(start(ROWS))
+    found = Batch.objects.get()
+    batches.delete_batch(batch=found)
+    with pytest.raises(NotFound):
+        batches.retry_items(batch=found, statuses=["done"])
 
 
 def test_a_prompt_that_is_erased_takes_its_batches_their_runs_and_test_cases_with_it(
