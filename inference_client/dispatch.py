@@ -6,10 +6,10 @@ import datetime as dt
 import uuid
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from core import effects
+from core.prepared import prepared_cursor
 from inference_client.models import Run, RunKind, RunStatus
 from inference_client.places import Waiting, in_turn
 from inference_client.services import SEND_RUN, claim_run
@@ -61,7 +61,7 @@ def call_next_run() -> None:
 
 def _line(now: dt.datetime) -> tuple[list[Waiting], dict[uuid.UUID, int]]:
     """The oldest queued run of each account and kind, and how many runs each of these accounts has on their way."""
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_LINE, [now])
         rows = cursor.fetchall()
     waiting = [

@@ -63,7 +63,8 @@ class TextPublisher:
     async def _gather(self) -> None:
         """Let more text come before the next entry; not when no more will."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._closing.wait(), COALESCE_S)
+            async with asyncio.timeout(COALESCE_S):
+                await self._closing.wait()
 
     async def close(self, pump: asyncio.Future[None]) -> None:
         """Let `pump` write the rest, for 3 s; what is not in Redis then is still in the run's row."""

@@ -18,7 +18,7 @@ from typing import Any
 import rfc8785
 from celery import signature
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils import timezone
 
 from accounts.models import User
@@ -26,6 +26,7 @@ from core import effects, metrics
 from core.errors import InvalidInput, RateLimited
 from core.ids import new_id
 from core.parsers import refuse_surrogates
+from core.prepared import prepared_cursor
 from inference_client import events, prices
 from inference_client.failures import plain_sentence
 from inference_client.models import EXCERPT_LENGTH, Provider, Run, RunKind, RunStatus
@@ -46,12 +47,21 @@ SEND_RUN = signature("inference_client.tasks.send_run", options={"priority": 6})
 
 
 #: Written out because each run asks it, and because an UPDATE of Django's returns no row.
-_CLAIM = """
+_COLUMNS = [field.attname for field in Run._meta.concrete_fields]
+_ASKED_OF_ACCOUNT = ["id", "email", "tier"]
+_CLAIM = f"""
     UPDATE inference_client_run AS run
     SET status = 'running', attempt = run.attempt + 1, started_at = %s, lease_expires_at = %s
     FROM accounts_user AS account
     WHERE run.id = %s AND run.status = 'queued' AND run.next_try_at <= %s AND account.id = run.account_id
-    RETURNING run.*, account.email AS account_email, account.tier AS account_tier
+    RETURNING {", ".join(f"run.{name}" for name in _COLUMNS)},
+        {", ".join(f"account.{name}" for name in _ASKED_OF_ACCOUNT)}
+"""  # noqa: S608  # names of columns
+_WAITING = """
+    SELECT count(*) FROM (
+        SELECT FROM inference_client_run
+        WHERE account_id = %s AND status = 'queued' AND kind <> 'batch' LIMIT %s
+    ) AS queued
 """
 _RENEW = """
     UPDATE inference_client_run SET lease_expires_at = %s, first_token_at = COALESCE(%s, first_token_at)
@@ -115,8 +125,10 @@ def create_run(
 
 def _refuse_too_many(account: User) -> None:
     """About, not exactly: calls at the same time do not see each other's runs."""
-    queued = Run.objects.filter(account=account, status=RunStatus.QUEUED).exclude(kind=RunKind.BATCH)
-    if len(queued.order_by().values_list("pk")[:MOST_QUEUED]) == MOST_QUEUED:
+    with prepared_cursor() as cursor:
+        cursor.execute(_WAITING, [account.pk, MOST_QUEUED])
+        waiting = cursor.fetchone()[0]
+    if waiting == MOST_QUEUED:
         raise RateLimited(
             f"{MOST_QUEUED:,} of your runs wait already.",
             kept="They go on waiting for their turn.",
@@ -168,12 +180,13 @@ def claim_run(*, run_id: uuid.UUID, now: dt.datetime | None = None) -> Run | Non
     One statement, which is its own transaction. Of the account, the run knows what a worker asks for.
     """
     now = now or timezone.now()
-    found = list(Run.objects.raw(_CLAIM, [now, now + LEASE, run_id, now]))
-    if not found:
+    with prepared_cursor() as cursor:
+        cursor.execute(_CLAIM, [now, now + LEASE, run_id, now])
+        row = cursor.fetchone()
+    if row is None:
         return None
-    run = found[0]
-    names = ["id", "email", "tier"]
-    run.account = User.from_db(run._state.db, names, [run.account_id, run.account_email, run.account_tier])  # type: ignore[attr-defined]
+    run = Run.from_db(DEFAULT_DB_ALIAS, _COLUMNS, row[: len(_COLUMNS)])
+    run.account = User.from_db(DEFAULT_DB_ALIAS, _ASKED_OF_ACCOUNT, row[len(_COLUMNS) :])
     effects.after_commit(events.publish_status, run.pk, RunStatus.RUNNING.value)
     return run
 
@@ -181,7 +194,7 @@ def claim_run(*, run_id: uuid.UUID, now: dt.datetime | None = None) -> Run | Non
 def renew_lease(*, run: Run, first_token_at: dt.datetime | None = None, now: dt.datetime | None = None) -> Lease:
     """Extend the lease of a claimed run and note its first token. LOST: somebody ended it; write no more."""
     now = now or timezone.now()
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(_RENEW, [now + LEASE, first_token_at, run.pk, run.attempt])
         row = cursor.fetchone()
     if row is None:
