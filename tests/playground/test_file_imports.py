@@ -16,7 +16,7 @@ from rest_framework.test import APIClient
 
 from accounts.models import User
 from core.errors import StorageUnavailable
-from playground.bodies import objects
+from playground.bodies import objects, unstored
 from playground.models import Body, FileImport, Prompt, Version
 from playground.services import file_imports, import_work, library, sweeping
 from tests.playground.importing_files import IMPORTS, announce_file, history, send_file, state_of
@@ -277,6 +277,7 @@ def test_cancelled_on_its_way_into_a_prompt_its_texts_go_with_the_next_sweep(
     django_capture_on_commit_callbacks: Any,
 ) -> None:
     save(text="mine")
+    unstored.store_objects()
     mine = Body.objects.count()
     queued = send_file(owner_api, FILE, prompt=str(prompt.pk))
     _cancel_at(monkeypatch, owner_api, queued, 30)
