@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from rest_framework.test import APIClient
 
-from playground.bodies import objects
+from playground.bodies import objects, unstored
 from playground.models import ErasedObjects, Prompt
 from playground.services import library
 from tests.celery_worker import forget_messages, worker
@@ -77,6 +77,7 @@ def test_an_erased_prompt_s_objects_and_parts_are_deleted_by_the_worker(
         started = send(owner_api, prompt, b"uploaded")
         wait_until(lambda: state(owner_api, started)["status"] == "complete")
         assert save(owner_api, prompt, {"upload": started["id"]}, "x" * 50_000).status_code == 201
+        unstored.store_objects()
         put_parts({"parts": announce_parts(owner_api, prompt, half)["parts"][:1]}, half)
         put(announce(owner_api, prompt, b"staged"), b"staged")
         assert (len(stored(prompt)), len(unfinished(prompt))) == (3, 1)
