@@ -12,6 +12,16 @@ export function openDialog(dialog) {
   if (first instanceof HTMLInputElement) first.select();
 }
 
+/** The scripts of the page have run: before that, a form in a dialog would be sent by the browser itself, into nothing. */
+let isReady = document.readyState === "complete";
+document.addEventListener("DOMContentLoaded", () => (isReady = true), { once: true });
+
+/** @param {HTMLDialogElement} dialog */
+function openWhenReady(dialog) {
+  if (isReady) openDialog(dialog);
+  else document.addEventListener("DOMContentLoaded", () => openDialog(dialog), { once: true });
+}
+
 /**
  * @param {MouseEvent} event
  */
@@ -19,7 +29,7 @@ function onClick(event) {
   const target = /** @type {Element} */ (event.target);
   const opener = target.closest("[data-opens]");
   const dialog = opener && document.getElementById(opener.getAttribute("data-opens") ?? "");
-  if (dialog instanceof HTMLDialogElement) openDialog(dialog);
+  if (dialog instanceof HTMLDialogElement) openWhenReady(dialog);
   if (target.closest("[data-closes]")) target.closest("dialog")?.close();
 }
 
@@ -36,5 +46,5 @@ export function bindDialogs() {
   document.addEventListener("click", onClick);
   document.addEventListener("mousedown", onPress);
   const wanted = document.querySelector("dialog[data-open-at-once]");
-  if (wanted instanceof HTMLDialogElement) openDialog(wanted);
+  if (wanted instanceof HTMLDialogElement) openWhenReady(wanted);
 }

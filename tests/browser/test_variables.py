@@ -109,7 +109,7 @@ def test_names_are_completed_declared_renamed_and_undone(
     saved = read_spec(api, bench.prompt_id, 2)
     assert saved["variables"] == [{"name": "höhe", "type": "text", "default": "5", "description": "In metres"}]
     assert saved["system"] == "Kurz. {{ höhe }}"
-    assert kept(api, bench.prompt_id)["höhe"] == "7"
+    wait_until(lambda: kept(api, bench.prompt_id).get("höhe") == "7")
 
 
 def test_undo_does_not_reach_behind_what_was_loaded(

@@ -65,7 +65,9 @@ export class Board {
     window.addEventListener("popstate", () => location.reload());
   }
 
-  async start() {
+  /** @returns {Promise<void>} what `run` waits for: until then nobody knows which values are asked for */
+  start = () => (this.started = this.#read());
+  async #read() {
     const left = this.page.comparison ? null : this.setup.read();
     if (left) this.repeat.value = String(left.repetitions);
     for (const settings of left?.columns ?? this.page.columns) this.#place(settings);
@@ -171,6 +173,7 @@ export class Board {
 
   /** Runs every column so many times. What ran before stays at its own address. */
   async run() {
+    await this.started;
     if (this.busy || !may("run")) return;
     clearToasts();
     if (this.isOpen) {
