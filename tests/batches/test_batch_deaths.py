@@ -5,6 +5,9 @@ The steps are found from outside, by a lock of the test's own connection.
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -21,9 +24,9 @@ from inference_client.models import Run
 from inference_client.services import LEASE, RESEND_AFTER, fail_lost_runs, resend_queued_runs
 from playground.services import SavedVersion
 from tests import celery_worker
-from tests.batches.running import Work, row, state
+from tests.batches.running import MODELS, Work, asked, row, state
 from tests.batches.test_running_batches import read
-from tests.inference_client.upstream import Upstream
+from tests.inference_client.upstream import Call, Upstream, Wire
 from tests.playground.test_worker_deaths import UNWRITABLE, locked
 from tests.waiting import wait_until
 
@@ -58,6 +61,22 @@ def goes_on(api: APIClient, batch: dict[str, Any], work: Work, log: Path) -> Non
     assert max(keys.values()) == 1, "a key was generated for twice"
 
 
+def answers_two_and_waits(work: Work) -> threading.Event:
+    """The model answers two rows and holds the others until the event is set, so that there are cells left to write."""
+    released, asked_before = threading.Event(), itertools.count()
+
+    async def script(call: Call, wire: Wire) -> None:
+        if call.method == "GET":
+            await wire.answer(200, MODELS)
+            return
+        if next(asked_before) >= 2:
+            await asyncio.to_thread(released.wait, 60)
+        await wire.whole(f"echo {asked(call)}")
+
+    work.upstream.does(script)
+    return released
+
+
 def forget_messages() -> None:
     """The broker gives what a dead worker had back after an hour; until then the sweeps must do."""
     connection = client()
@@ -71,10 +90,12 @@ def test_killed_while_it_writes_the_next_cells_none_is_lost_and_none_made_twice(
     table: str, owner_api: APIClient, save: Save, start: Start, work: Work, tmp_path: Path
 ) -> None:
     save()
+    released = answers_two_and_waits(work)
     batch = start(ROWS, checks=CHECKS)
     with worker(tmp_path / "first.log", work.upstream) as process:
         wait_until(lambda: BatchItem.objects.filter(status="passed").count() >= 2)
         with locked(UNWRITABLE, table) as waited_for:
+            released.set()
             wait_until(waited_for)
             celery_worker.kill(process)
     forget_messages()
