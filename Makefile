@@ -57,7 +57,8 @@ test: $(VENV)/installed-dev $(VENV)/installed-sdk1 node_modules/.package-lock.js
 	@if [ -d node_modules ]; then npm test --silent; else echo "Tests of the scripts skipped: no node_modules (npm ci)."; fi
 
 test-faults: $(VENV)/installed-dev $(VENV)/installed-sdk1 node_modules/.package-lock.json
-	$(BIN)/python -m pytest -n auto -m faults $(ARGS)
+	$(BIN)/python -m pytest -n auto -m "faults and not alone" $(ARGS)
+	$(BIN)/python -m pytest -n 0 -m "faults and alone" $(ARGS)
 
 # vLLM on the CPU and the embedded model's weights as it wants them: 3.4 GB, minutes. `make test-vllm` alone needs it.
 var/vllm/installed: requirements-vllm.txt tests/inference_backend/vllm/convert.py $(VENV)/installed-dev

@@ -25,7 +25,8 @@ from tests.inference_backend.chaos.processes import (
 from tests.inference_backend.declared import Declared
 from tests.waiting import wait_until
 
-pytestmark = [pytest.mark.faults, pytest.mark.long, pytest.mark.timeout(1200)]
+# Alone: a stream that is taken up again has 0.75 s for it, which beside another test's workers is not always enough.
+pytestmark = [pytest.mark.faults, pytest.mark.long, pytest.mark.alone, pytest.mark.timeout(1200)]
 SEED = 20_261_130
 REQUESTS = 10_000
 AT_ONCE = 48
