@@ -25,7 +25,7 @@ from tests.inference_backend.chaos.processes import (
 from tests.inference_backend.declared import Declared
 from tests.waiting import wait_until
 
-# Alone: a stream that is taken up again has 0.75 s for it, which beside another test's workers is not always enough.
+# Alone: its crowd and eight processes want all of a small machine, and what it promises is bounded in seconds.
 pytestmark = [pytest.mark.faults, pytest.mark.long, pytest.mark.alone, pytest.mark.timeout(1200)]
 SEED = 20_261_130
 REQUESTS = 10_000
