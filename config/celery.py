@@ -17,6 +17,7 @@ import chat.schedule
 import inference_client.schedule
 import playground.schedule
 import sharing.schedule
+from core import threads
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -74,6 +75,16 @@ class MirrorKeys(bootsteps.StartStopStep):
         consumer.app.send_task("accounts.tasks.mirror_api_keys")
 
 
+class Settle(bootsteps.StartStopStep):
+    """With the worker's threads: see `core.threads`."""
+
+    requires = (Tasks,)
+
+    def start(self, consumer: Any) -> None:
+        del consumer
+        threads.settle()
+
+
 def beat(redis: Redis) -> None:
     """One heartbeat. A Redis that does not answer is no reason to end the worker: the key then expires by itself."""
     try:
@@ -84,6 +95,7 @@ def beat(redis: Redis) -> None:
 
 app.steps["consumer"].add(Heartbeat)
 app.steps["consumer"].add(MirrorKeys)
+app.steps["consumer"].add(Settle)
 
 #: What happens by the clock. A missed turn does no harm: each task finds what it has to do in the database.
 app.conf.beat_schedule = {

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import uvicorn
 
+from core import threads
 from core.sockets import send_away
 
 #: A frame of chat has 32 KiB, and what is a little more gets an answer of ours. Beyond this the socket is closed with
@@ -31,6 +32,10 @@ class Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, *, drain_s: float) -> None:
         super().__init__(config)
         self._drain_s = drain_s
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        threads.settle()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:

@@ -96,7 +96,7 @@ TEMPLATES = [
 
 # PostgreSQL, always. Under ASGI persistent connections leak a connection a thread; psycopg's pool bounds them.
 #: Requests that one process works on at once; the others wait for a thread. Each holds a connection at most.
-HTTP_THREADS = env.int("HTTP_THREADS", default=16)
+HTTP_THREADS = env.int("HTTP_THREADS", default=8)
 DATABASES = {"default": env.db_url("DATABASE_URL", default="postgres://unset@127.0.0.1:1/unset")}
 DATABASES["default"] |= {
     "ENGINE": "django.db.backends.postgresql",
