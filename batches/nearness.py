@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import httpx2
 from django.conf import settings
 
+from core.tls import trust
+
 WITHIN_S = 15.0
 MOST_CHARACTERS = 100_000
 
@@ -36,7 +38,7 @@ def _embed(texts: Sequence[str]) -> list[list[float]]:
     address = f"{settings.INFERENCE_BASE_URL}/v1/embeddings"
     body = {"model": settings.EMBEDDING_MODEL, "input": list(texts)}
     try:
-        answer = httpx2.post(address, json=body, headers=headers, timeout=WITHIN_S)
+        answer = httpx2.post(address, json=body, headers=headers, timeout=WITHIN_S, verify=trust())
     except httpx2.HTTPError as error:
         raise NoEmbeddings("The inference backend did not answer with embeddings.") from error
     if answer.status_code != 200:

@@ -10,6 +10,7 @@ import httpx2
 from django.views.decorators.debug import sensitive_variables
 
 from accounts.models import User
+from core.tls import trust
 from inference_client.failures import plain_sentence
 from inference_client.listing import key_headers
 from inference_client.providers import ProviderKeyMissing, Target, target_for
@@ -45,6 +46,7 @@ def count_tokens(*, account: User, provider: str, body: Mapping[str, Any], api_v
             json={name: body[name] for name in _COUNTED if name in body},
             headers=_headers(account, target, api_version),
             timeout=httpx2.Timeout(ANSWER_S, connect=CONNECT_S),
+            verify=trust(),
         )
     except httpx2.TimeoutException:
         return Counted(reason=f"{target.name} took too long to count.")

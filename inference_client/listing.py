@@ -11,6 +11,7 @@ from typing import Any, Literal
 import httpx2
 from django.views.decorators.debug import sensitive_variables
 
+from core.tls import trust
 from inference_client.models import Provider
 from inference_client.providers import Target
 
@@ -58,6 +59,7 @@ def _read(target: Target) -> Listing:
         headers=headers,
         timeout=TIMEOUT_S,
         follow_redirects=False,
+        verify=trust(),
     ) as answer:
         answer.raise_for_status()
         rows = json.loads(_body(answer))["data"]
