@@ -67,21 +67,13 @@ class Prepared(Generic[Row]):
     def first(self, **values: Any) -> Row | None:
         """The first row in the QuerySet's own order (none, if it has none), or None."""
         compiled = self._compiled or self._compile(values)
-        parameters = [value if name is None else values[name] for name, value in compiled.parameters]
         with prepared_cursor() as cursor:
-            cursor.execute(compiled.sql, parameters)
+            cursor.execute(compiled.sql, _filled(compiled.parameters, values))
             row = cursor.fetchone()
         return None if row is None else cast("Row", compiled.made(row))
 
     def _compile(self, values: dict[str, Any]) -> _Compiled:
-        stand_ins = {name: _STAND_INS[type(value)]() for name, value in values.items()}
-        compiler = self._build(**stand_ins)[:1].query.get_compiler(DEFAULT_DB_ALIAS)
-        sql, found = compiler.as_sql()
-        names = {value: name for name, value in stand_ins.items()}
-        parameters = [(names.get(_plain(value)), value) for value in found]
-        missing = stand_ins.keys() - {name for name, _ in parameters}
-        if missing:
-            raise TypeError(f"the query does not filter by {', '.join(sorted(missing))}")
+        compiler, sql, parameters = _compiled(self._build, values)
         chosen, own = compiler.select[: compiler.col_count], compiler.klass_info["select_fields"]
         columns = slice(own[0], own[-1] + 1)
         self._compiled = _Compiled(
@@ -95,6 +87,46 @@ class Prepared(Generic[Row]):
             related=get_related_populators(compiler.klass_info, compiler.select, DEFAULT_DB_ALIAS),  # type: ignore[call-arg]
         )
         return self._compiled
+
+
+class PreparedValues:
+    """The same for a QuerySet of `values_list`."""
+
+    def __init__(self, build: Callable[..., models.QuerySet[Any, tuple[Any, ...]]]) -> None:
+        self._build = build
+        self._compiled: tuple[str, list[tuple[str | None, Any]], Any, dict[int, Any]] | None = None
+
+    def first(self, **values: Any) -> tuple[Any, ...] | None:
+        """The first row in the QuerySet's own order (none, if it has none), or None."""
+        sql, parameters, compiler, converters = self._compiled or self._compile(values)
+        with prepared_cursor() as cursor:
+            cursor.execute(sql, _filled(parameters, values))
+            row: tuple[Any, ...] | None = cursor.fetchone()
+        return tuple(next(iter(compiler.apply_converters([row], converters)))) if row and converters else row
+
+    def _compile(self, values: dict[str, Any]) -> tuple[str, list[tuple[str | None, Any]], Any, dict[int, Any]]:
+        compiler, sql, parameters = _compiled(self._build, values)
+        self._compiled = sql, parameters, compiler, compiler.get_converters([each[0] for each in compiler.select])
+        return self._compiled
+
+
+def _compiled(
+    build: Callable[..., models.QuerySet[Any, Any]], values: dict[str, Any]
+) -> tuple[Any, str, list[tuple[str | None, Any]]]:
+    """The compiler, the SQL, and its parameters: each a constant, or the name of the value that takes its place."""
+    stand_ins = {name: _STAND_INS[type(value)]() for name, value in values.items()}
+    compiler = build(**stand_ins)[:1].query.get_compiler(DEFAULT_DB_ALIAS)
+    sql, found = compiler.as_sql()
+    names = {value: name for name, value in stand_ins.items()}
+    parameters = [(names.get(_plain(value)), value) for value in found]
+    missing = stand_ins.keys() - {name for name, _ in parameters}
+    if missing:
+        raise TypeError(f"the query does not filter by {', '.join(sorted(missing))}")
+    return compiler, sql, parameters
+
+
+def _filled(parameters: list[tuple[str | None, Any]], values: dict[str, Any]) -> list[Any]:
+    return [value if name is None else values[name] for name, value in parameters]
 
 
 class _Preparing(ServerBindingCursor):

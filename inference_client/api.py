@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 
 from accounts.models import User
 from core.errors import InferenceUnavailable, NotFound
+from core.prepared import Prepared
 from inference_client import catalogue, services
 from inference_client.following import NOT_FOLLOWED, as_event_id
 from inference_client.guarding import guard
@@ -28,10 +29,18 @@ from inference_client.serializers import (
 )
 from inference_client.streaming import stream_events, take_slot
 
+#: Of who follows a run; asked once a run at the least.
+_FOLLOWED = Prepared(
+    lambda account_id, run_id: Run.objects.visible_to(User(pk=account_id)).defer(*NOT_FOLLOWED).filter(pk=run_id)
+)
+
 
 def _run_of(request: Request, run_id: uuid.UUID, without: Sequence[str] = ()) -> Run:
     """Raises NotFound, the same for an absent run and for somebody else's. `without`: fields not to be read."""
-    run = Run.objects.visible_to(request.user).defer(*without).filter(pk=run_id).first()
+    return _if_allowed(Run.objects.visible_to(request.user).defer(*without).filter(pk=run_id).first())
+
+
+def _if_allowed(run: Run | None) -> Run:
     if run is None or not guard().ask(run.pk, run.account_id):
         raise NotFound
     return run
@@ -135,7 +144,7 @@ class RunEvents(APIView):
     )
     def get(self, request: Request, run_id: uuid.UUID) -> StreamingHttpResponse:
         """Follow a run by server-sent events, from its beginning or from after `Last-Event-ID`."""
-        run = _run_of(request, run_id, NOT_FOLLOWED)
+        run = _if_allowed(_FOLLOWED.first(account_id=request.user.pk, run_id=run_id))
         last = request.headers.get("Last-Event-ID") or request.query_params.get("last_event_id")
         slot = take_slot(run.account_id)
         frames = stream_events(run, last_event_id=as_event_id(last), slot=slot)

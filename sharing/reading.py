@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import uuid
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
+from core.prepared import PreparedValues
 from playground.models import VersionRun
 from sharing.models import Grant, Role
 from sharing.policy import Standing
@@ -38,22 +41,21 @@ class RunStanding:
 
 def run_standing(run_id: uuid.UUID, account_id: uuid.UUID) -> RunStanding | None:
     """None if the account may not see the prompt of the run any more, or is switched off."""
-    prompt = "version__prompt"
-    shared = Grant.objects.live(timezone.now()).filter(prompt=OuterRef(prompt), account=OuterRef("run__account"))
-    row = (
-        VersionRun.objects.filter(run=run_id)
-        .annotate(shared=Exists(shared))
-        .values(
-            "shared", "run__account__is_active", f"{prompt}_id", *(f"{prompt}__{name}" for name in _ASKED_OF_A_PROMPT)
-        )
-        .first()
-    )
+    row = _OF_A_RUN.first(run_id=run_id, now=timezone.now())
     if row is None:
         return RunStanding(prompt_id=None, acl_epoch=0)
-    is_there = row[f"{prompt}__trashed_at"] is None and row["run__account__is_active"]
-    if not is_there or not (row["shared"] or row[f"{prompt}__owner_id"] == account_id):
+    shared, is_active, prompt_id, owner_id, trashed_at, acl_epoch = row
+    if trashed_at is not None or not is_active or not (shared or owner_id == account_id):
         return None
-    return RunStanding(prompt_id=row[f"{prompt}_id"], acl_epoch=row[f"{prompt}__acl_epoch"])
+    return RunStanding(prompt_id=prompt_id, acl_epoch=acl_epoch)
 
 
-_ASKED_OF_A_PROMPT = ("owner_id", "trashed_at", "acl_epoch")
+def _of_a_run(run_id: uuid.UUID, now: dt.datetime) -> QuerySet[VersionRun, tuple[Any, ...]]:
+    shared = Grant.objects.live(now).filter(prompt=OuterRef("version__prompt"), account=OuterRef("run__account"))
+    of_the_prompt = (f"version__prompt__{name}" for name in ("id", "owner_id", "trashed_at", "acl_epoch"))
+    runs = VersionRun.objects.filter(run=run_id).annotate(shared=Exists(shared))
+    return runs.values_list("shared", "run__account__is_active", *of_the_prompt)
+
+
+#: Asked when a run's events are opened, and every few seconds of each open stream.
+_OF_A_RUN = PreparedValues(_of_a_run)

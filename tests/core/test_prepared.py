@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import uuid
 from collections.abc import Callable
@@ -9,11 +10,12 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models import Exists, OuterRef, QuerySet
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import ApiKey, Scope, User
-from core.prepared import Prepared
+from core.prepared import Prepared, PreparedValues
 
 pytestmark = pytest.mark.django_db
 
@@ -102,3 +104,23 @@ def test_one_value_may_stand_in_several_places(owner: User) -> None:
 def test_a_value_that_the_query_ignores_is_told(owner: User) -> None:
     with pytest.raises(TypeError, match="name"):
         Prepared(lambda pk, name: User.objects.filter(pk=pk)).first(pk=owner.pk, name="x")
+
+
+def with_a_key(person_id: uuid.UUID, now: dt.datetime) -> QuerySet[User, tuple[Any, ...]]:
+    made = ApiKey.objects.filter(account=OuterRef("pk"), created_at__lt=now)
+    return User.objects.filter(pk=person_id).annotate(has_key=Exists(made)).values_list("email", "has_key", "id")
+
+
+def test_values_are_those_of_the_queryset_each_time(owner: User, friend: User) -> None:
+    key_of(owner, "one")
+    query, soon = PreparedValues(with_a_key), timezone.now() + dt.timedelta(seconds=5)
+    assert query.first(person_id=owner.pk, now=soon) == (owner.email, True, owner.pk)
+    assert query.first(person_id=friend.pk, now=soon) == (friend.email, False, friend.pk)
+    assert query.first(person_id=owner.pk, now=soon - dt.timedelta(days=1)) == (owner.email, False, owner.pk)
+    assert query.first(person_id=uuid.uuid4(), now=soon) is None
+
+
+def test_values_that_are_not_filtered_by_are_an_error(owner: User) -> None:
+    query = PreparedValues(lambda pk, name: User.objects.filter(pk=pk).values_list("email"))
+    with pytest.raises(TypeError, match="name"):
+        query.first(pk=owner.pk, name="x")
