@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 import uuid
 
 from django.conf import settings
@@ -27,15 +28,22 @@ _LINE = """
 #: How many runs of the list a worker tries before it looks anew, and how often it does that.
 CLAIM_AHEAD = 8
 CLAIM_TRIES = 3
+#: The threads of one worker take turns. Thirty that are woken at once would all see the same run first, and each would
+#: ask for a handful of runs that are gone by then.
+_claiming = threading.Lock()
 
 
 def claim_next_run(*, now: dt.datetime | None = None) -> Run | None:
     """Take the run whose turn it is (see places.py), to send it; None if there is none that may be sent now.
 
-    Two workers may see the same run first. One gets it, the other goes on with the next of the list, and looks anew
-    when that is empty. An account may so hold a place too many for the length of one run.
+    Two worker processes may see the same run first. One gets it, the other goes on with the next of the list, and looks
+    anew when that is empty. An account may so hold a place too many for the length of one run.
     """
-    now = now or timezone.now()
+    with _claiming:
+        return _claim_next(now or timezone.now())
+
+
+def _claim_next(now: dt.datetime) -> Run | None:
     for _ in range(CLAIM_TRIES):
         ids = in_turn(*_line(now), settings.RUN_PLACES)
         if not ids:
