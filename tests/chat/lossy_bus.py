@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
+#: For how long a connection is dead before it breaks. Without it a cut may fall between two messages and lose none.
+DEAD_S = 0.2
+
 
 def reply_end(data: bytes, start: int = 0) -> int:
     """Where the RESP reply that begins at `start` ends; -1 if it is not complete."""
@@ -47,6 +50,7 @@ class LossyBus:
     random: random.Random = field(default_factory=lambda: random.Random(7))
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
     _loop: asyncio.AbstractEventLoop | None = None
+    _is_dead: bool = False
 
     @property
     def url(self) -> str:
@@ -64,10 +68,15 @@ class LossyBus:
         assert ready.wait(60)
 
     def cut(self) -> None:
-        """Every connection to Valkey breaks now."""
+        """Every connection to Valkey is dead from now, and breaks soon: what is told in between is told to nobody."""
         assert self._loop is not None
+        self._is_dead = True
+        self._loop.call_soon_threadsafe(self._loop.call_later, DEAD_S, self._break)
+
+    def _break(self) -> None:
+        self._is_dead = False
         for writer in list(self._writers):
-            self._loop.call_soon_threadsafe(writer.transport.abort)
+            writer.transport.abort()
 
     async def _serve(self, ready: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()
@@ -115,7 +124,7 @@ class LossyBus:
             return
         self.seen += 1
         chance = self.random.random()
-        if chance < self.lost:
+        if self._is_dead or chance < self.lost:
             self.dropped += 1
         elif chance < self.lost + self.delayed:
             assert self._loop is not None

@@ -91,6 +91,7 @@ def test_every_connection_to_valkey_is_cut_again_and_again(site: Site, bus: Loss
 
     asyncio.run(converse(pairs, trouble))
 
+    assert bus.dropped > 5
     passes(pairs, kept=200)
 
 
