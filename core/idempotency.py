@@ -11,7 +11,7 @@ import json
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import models, transaction
@@ -40,23 +40,44 @@ class IdempotencyKey(models.Model):
         ]
 
 
+#: What `claim` does, as a part of the one statement that makes the object, for `claim_values` and its `id` and `now`.
+#: To be followed by the FROM of what was made; a key that another call holds makes it return nothing.
+CLAIMED = """
+    claimed AS (
+        INSERT INTO core_idempotencykey (account_id, scope, key, fingerprint, object_id, created_at)
+        SELECT %(key_account_id)s::uuid, %(key_scope)s::text, %(key)s::text, %(key_request)s::bytea, %(id)s, %(now)s
+"""
+
+
+def claim_values(*, account_id: uuid.UUID, scope: str, key: str | None, request: bytes) -> dict[str, Any]:
+    """Raises InvalidInput as `check_key` does."""
+    if key is not None:
+        check_key(key)
+    return {"key_account_id": account_id, "key_scope": scope, "key": key, "key_request": request}
+
+
 def fingerprint(*parts: object) -> bytes:
     """SHA-256 over what the call asks for, so that one key cannot silently stand for two different requests."""
     encoded = json.dumps(parts, sort_keys=True, default=str, ensure_ascii=True)
     return hashlib.sha256(encoded.encode("ascii")).digest()
 
 
-def recall(*, account_id: uuid.UUID, scope: str, key: str | None, request: bytes) -> uuid.UUID | None:
-    """The object an earlier call with this key made, or None.
-
-    Raises IdempotencyKeyReused if that call asked for something else, InvalidInput for a key that is too long.
-    """
-    if key is None:
-        return None
+def check_key(key: str) -> None:
+    """Raises InvalidInput for a key that is too long, or empty, or no line of text."""
     if not 0 < len(key) <= MAX_KEY_LENGTH or not key.isprintable():
         raise InvalidInput(
             f"An Idempotency-Key has 1 to {MAX_KEY_LENGTH} printable characters.", field="Idempotency-Key"
         )
+
+
+def recall(*, account_id: uuid.UUID, scope: str, key: str | None, request: bytes) -> uuid.UUID | None:
+    """The object an earlier call with this key made, or None.
+
+    Raises IdempotencyKeyReused if that call asked for something else, InvalidInput as `check_key` does.
+    """
+    if key is None:
+        return None
+    check_key(key)
     row = IdempotencyKey.objects.filter(account_id=account_id, scope=scope, key=key).first()
     if row is None:
         return None

@@ -14,37 +14,42 @@ import datetime as dt
 import hashlib
 import time
 import uuid
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
 from core.errors import Conflict, StorageUnavailable
 from core.ids import new_id
 from core.prepared import prepared_cursor
-from playground.bodies import chains, codec, objects, placement
+from playground.bodies import chains, codec, objects, placement, rows
 from playground.bodies.held import held_texts
+from playground.bodies.rows import StagedBody
 from playground.models import Body, Prompt, object_key
 
 #: How long a text that was read or saved is taken for what the store holds, when another one is to rest on it.
 TRUSTED_S = 60.0
-_KNOWN = """
-    SELECT sha256, unreferenced_since IS NULL FROM playground_body WHERE prompt_id = %s AND sha256 = ANY(%s)
-"""
-_PATH = """
+#: Of each text by SHA-256 whether a version names it, in rows with `up` 0; and for those that another text is to rest
+#: on, the way up from each that a version names to its whole copy.
+_SEEN = """
     WITH RECURSIVE path AS (
-        SELECT id, sha256, byte_length, stored_length, is_base, base_id, 0 AS up
-        FROM playground_body WHERE prompt_id = %s AND sha256 = %s AND unreferenced_since IS NULL
+        SELECT
+            sha256 AS of_text, sha256 = ANY(%s) AND unreferenced_since IS NULL AS goes_up,
+            unreferenced_since IS NULL AS named,
+            id, sha256, byte_length, stored_length, is_base, base_id, 0 AS up
+        FROM playground_body WHERE prompt_id = %s AND sha256 = ANY(%s)
         UNION ALL
-        SELECT base.id, base.sha256, base.byte_length, base.stored_length, base.is_base, base.base_id, path.up + 1
-        FROM playground_body base JOIN path ON base.id = path.base_id
+        SELECT
+            path.of_text, true, true,
+            base.id, base.sha256, base.byte_length, base.stored_length, base.is_base, base.base_id, path.up + 1
+        FROM playground_body base JOIN path ON base.id = path.base_id WHERE path.goes_up
     )
     SELECT
-        id, sha256, byte_length, stored_length, is_base,
-        CASE WHEN is_base THEN
+        of_text, up, goes_up, named, id, sha256, byte_length, stored_length, is_base,
+        CASE WHEN goes_up AND is_base THEN
             (SELECT coalesce(sum(delta.stored_length), 0) FROM playground_body delta WHERE delta.base_id = path.id)
         ELSE 0 END
     FROM path ORDER BY up DESC
@@ -69,43 +74,72 @@ class Text:
             object.__setattr__(self, "sha256", hashlib.sha256(self.data).hexdigest())
 
 
-@dataclass(frozen=True, kw_only=True)
-class StagedBody:
-    """A text whose row is not inserted yet. Its object is in the store, unless `later`."""
+class _Step(NamedTuple):
+    """A representation on the way to a text. `used`: the sum of the deltas on it, if it serves as a base."""
 
-    body_id: uuid.UUID
-    object_key: str
-    encoded: codec.Encoded
-    base_id: uuid.UUID | None = None
-    is_base: bool = True
-    later: bool = False
+    key: uuid.UUID
+    sha256: bytes
+    byte_length: int
+    stored_length: int
+    is_base: bool
+    used: int
+
+    @property
+    def serves(self) -> bool:
+        return self.is_base and self.byte_length >= codec.MIN_BASE_BYTES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What a prompt has of some texts, by hex SHA-256. Unknown ones are absent.
+
+    `named`: whether a text counts as named; `paths`: from the whole copy to a text that others are to rest on.
+    """
+
+    named: dict[str, bool]
+    paths: dict[str, list[_Step]]
+
+
+def seen(*, prompt_id: uuid.UUID, sha256s: Iterable[str], nears: Iterable[str] = ()) -> Seen:
+    """Which of these texts the prompt has, and the paths to those `nears` that a version names."""
+    nears = set(nears)
+    names = nears.union(sha256s)
+    found = Seen(named={}, paths={})
+    if not names:
+        return found
+    with prepared_cursor() as cursor:
+        cursor.execute(_SEEN, [_raw(nears), prompt_id, _raw(names)])
+        for of_text, up, goes_up, named, *step in cursor.fetchall():
+            name = bytes(of_text).hex()
+            if not up:
+                found.named[name] = named
+            if goes_up:
+                found.paths.setdefault(name, []).append(_Step(*step))
+    return found
+
+
+def _raw(sha256s: Iterable[str]) -> list[bytes]:
+    return [bytes.fromhex(sha256) for sha256 in sha256s]
 
 
 def known(*, prompt_id: uuid.UUID, sha256s: Iterable[str]) -> dict[str, bool]:
     """By hex SHA-256, which of these texts the prompt has: whether it counts as named. Unknown ones are absent."""
-    wanted = [bytes.fromhex(sha256) for sha256 in set(sha256s)]
-    if not wanted:
-        return {}
-    with prepared_cursor() as cursor:
-        cursor.execute(_KNOWN, [prompt_id, wanted])
-        return {bytes(sha256).hex(): named for sha256, named in cursor.fetchall()}
+    return seen(prompt_id=prompt_id, sha256s=sha256s).named
 
 
-def stage(
-    *, prompt: Prompt, texts: Iterable[Text], there: Container[str] | None = None, later: bool = False
-) -> list[StagedBody]:
+def stage(*, prompt: Prompt, texts: Iterable[Text], there: Seen | None = None, later: bool = False) -> list[StagedBody]:
     """Store the texts that this prompt does not have yet; not to be called inside a transaction.
 
-    `there`: what `known` said just now, of these texts at least, if the caller has asked already. `later`: what fits
-    into its row is only kept there for now; `unstored.store_objects` puts it into the store.
+    `there`: what `seen` said just now, of these texts and their `near` at least, if the caller has asked already.
+    `later`: what fits into its row is only kept there for now; `unstored.store_objects` puts it into the store.
 
     Raises StorageUnavailable; then nothing was saved.
     """
     by_name = {text.sha256: text for text in texts}
     if there is None:
-        there = known(prompt_id=prompt.pk, sha256s=by_name)
-    fresh = {name: text for name, text in by_name.items() if name not in there}
-    staged = [_represent(prompt, text) for text in fresh.values()]
+        there = seen(prompt_id=prompt.pk, sha256s=by_name, nears=nears(by_name.values()))
+    fresh = {name: text for name, text in by_name.items() if name not in there.named}
+    staged = [_represent(prompt, text, there) for text in fresh.values()]
     if later:
         staged = [replace(body, later=len(body.encoded.data) <= placement.INLINE_BYTES) for body in staged]
     at_once = [body for body in staged if not body.later]
@@ -117,28 +151,35 @@ def stage(
 
 def stage_anew(*, prompt: Prompt, text: Text) -> StagedBody:
     """Store a text whether or not this prompt has it: how long that takes must not tell. Raises StorageUnavailable."""
-    staged = _represent(prompt, text)
+    staged = _represent(prompt, text, seen(prompt_id=prompt.pk, sha256s=[], nears=nears([text])))
     objects.put(staged.object_key, staged.encoded.data)
     return staged
 
 
-def _represent(prompt: Prompt, text: Text) -> StagedBody:
+def nears(texts: Iterable[Text]) -> set[str]:
+    """What these texts may be deltas of."""
+    return {text.near for text in texts if text.near and len(text.data) <= codec.MAX_TEXT_BYTES}
+
+
+def _represent(prompt: Prompt, text: Text, there: Seen) -> StagedBody:
     body_id = new_id()
     key = object_key(prompt.pk, body_id)
-    placed = _place_near(prompt, text) if text.near and len(text.data) <= codec.MAX_TEXT_BYTES else None
+    path = there.paths.get(text.near or "")
+    placed = _place(prompt, text, path) if path and len(text.data) <= codec.MAX_TEXT_BYTES else None
     if placed is None:
         return StagedBody(body_id=body_id, object_key=key, encoded=codec.encode_snapshot(text.data))
     encoded, base, serves = placed
     return StagedBody(body_id=body_id, object_key=key, encoded=encoded, base_id=base.key, is_base=serves)
 
 
-def _place_near(prompt: Prompt, text: Text) -> tuple[codec.Encoded, placement.Base[uuid.UUID], bool] | None:
+def _place(
+    prompt: Prompt, text: Text, path: Sequence[_Step]
+) -> tuple[codec.Encoded, placement.Base[uuid.UUID], bool] | None:
     """The delta, its base and whether it serves as one; None if a whole copy is the better form.
 
     Raises StorageUnavailable.
     """
-    steps = _path_to(prompt, text.near or "")
-    sha256_of = {step.key: step.sha256.hex() for step in steps}
+    sha256_of = {step.key: step.sha256.hex() for step in path}
     encoded: dict[uuid.UUID, codec.Encoded] = {}
 
     def measure(base: placement.Base[uuid.UUID]) -> int:
@@ -146,7 +187,7 @@ def _place_near(prompt: Prompt, text: Text) -> tuple[codec.Encoded, placement.Ba
         return len(encoded[base.key].data)
 
     try:
-        placed = placement.place(_serving(steps), len(text.data), measure=measure)
+        placed = placement.place(_serving(path), len(text.data), measure=measure)
     except StorageUnavailable as error:
         # A damaged base must not keep anybody from saving. A store that is silent would be as silent over the whole
         # copy, and over the next text of this save.
@@ -164,28 +205,6 @@ def _text_of(prompt: Prompt, body_id: uuid.UUID, sha256: str) -> bytes:
     text = chains.decode_all(chains.with_bases([body_id]), {body_id})[body_id]
     held_texts.hold((prompt.pk, sha256), text)
     return text
-
-
-class _Step(NamedTuple):
-    """A representation on the way to a text. `used`: the sum of the deltas on it, if it serves as a base."""
-
-    key: uuid.UUID
-    sha256: bytes
-    byte_length: int
-    stored_length: int
-    is_base: bool
-    used: int
-
-    @property
-    def serves(self) -> bool:
-        return self.is_base and self.byte_length >= codec.MIN_BASE_BYTES
-
-
-def _path_to(prompt: Prompt, near: str) -> list[_Step]:
-    """From the whole copy to the text with the hex SHA-256 `near`; empty if no version names such a text."""
-    with prepared_cursor() as cursor:
-        cursor.execute(_PATH, [prompt.pk, bytes.fromhex(near)])
-        return [_Step(*row) for row in cursor.fetchall()]
 
 
 def bases(chain: Sequence[Body]) -> list[placement.Base[uuid.UUID]]:
@@ -223,31 +242,7 @@ def commit(*, prompt: Prompt, staged: Sequence[StagedBody]) -> set[str]:
 
     A twin that committed first keeps its row: equal SHA-256 is equal bytes, and ours becomes an unnamed object.
     """
-    if not staged:
-        return set()
-    fields = Body._meta.concrete_fields
-    columns = ", ".join(f'"{field.column}"' for field in fields)
-    row = f"({', '.join(['%s'] * len(fields))})"
-    bodies = [_row(prompt, body) for body in staged]
-    with connection.cursor() as cursor:
-        # One statement for the rows and for what is still to be done about them.
-        cursor.execute(
-            f"""
-                WITH made AS (
-                    INSERT INTO playground_body ({columns}) VALUES {", ".join([row] * len(bodies))}
-                    ON CONFLICT DO NOTHING RETURNING id, prompt_id, sha256
-                ), noted AS (
-                    INSERT INTO playground_unstoredbody (body_id, prompt_id)
-                    SELECT id, prompt_id FROM made WHERE id = ANY(%s)
-                )
-                SELECT sha256 FROM made
-            """,  # noqa: S608  # names of columns, not of people
-            [
-                *(getattr(body, field.attname) for body in bodies for field in fields),
-                [body.body_id for body in staged if body.later],
-            ],
-        )
-        return {bytes(sha256).hex() for (sha256,) in cursor.fetchall()}
+    return rows.insert(prompt=prompt, staged=staged) if staged else set()
 
 
 def commit_unreferenced(*, prompt: Prompt, staged: StagedBody, now: dt.datetime) -> bool:
@@ -300,17 +295,16 @@ def _waiting(prompt_id: uuid.UUID, sha256s: Iterable[str]) -> list[uuid.UUID]:
 
 
 def _row(prompt: Prompt, body: StagedBody) -> Body:
-    data = body.encoded.data
     return Body(
         id=body.body_id,
         prompt=prompt,
         sha256=body.encoded.sha256,
         byte_length=body.encoded.byte_length,
-        codec=Body.Codec.DELTA if body.base_id else Body.Codec.SNAPSHOT,
+        codec=body.codec,
         base_id=body.base_id,
         is_base=body.is_base,
-        stored_length=len(data),
-        inline=data if len(data) <= placement.INLINE_BYTES else None,
+        stored_length=len(body.encoded.data),
+        inline=body.inline,
     )
 
 

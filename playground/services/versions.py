@@ -3,6 +3,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from accounts.models import User
 from core import idempotency
@@ -11,7 +12,7 @@ from playground import freezing
 from playground.bodies import store
 from playground.models import DEFAULT_BRANCH, Branch, BranchMove, Prompt, Version
 from playground.services.branches import start_beside
-from playground.services.inserting import insert_version
+from playground.services.inserting import insert_at_once, insert_version
 from playground.services.lines import line, pointer_name
 from playground.services.prompts import touch
 from playground.services.search import index_saved, quick_document, texts_to_index
@@ -50,37 +51,38 @@ def save_version(
     frozen = freezing.freeze(author=author, prompt=prompt, spec=spec, parent=before)
     parents = [version.pk if version else None for version in (parent, merged)]
     request = idempotency.fingerprint(prompt.pk, frozen.digest.hex(), parents, branch, message)
-    there = store.known(prompt_id=prompt.pk, sha256s=frozen.names)
-    if waiting := [name for name, is_named in there.items() if not is_named]:
-        store.hold(prompt_id=prompt.pk, sha256s=waiting)
-        # A sweep that was at one of them has removed it by now.
-        there = store.known(prompt_id=prompt.pk, sha256s=frozen.names)
+    there = _seen_and_held(prompt, frozen)
     staged = store.stage(prompt=prompt, texts=frozen.texts, there=there, later=True)
     texts = texts_to_index(prompt=prompt, frozen=frozen)
+    fields = {"message": message, "model": spec.model, "spec": frozen.spec, "digest": frozen.digest}
+    version = Version(prompt=prompt, author=author, parent=before, merged_parent=merged, **fields)
+    words = quick_document(message, texts)
+    call: dict[str, Any] = {"account_id": author.pk, "scope": "versions", "key": idempotency_key, "request": request}
+    named = [name for name in frozen.names if there.named.get(name)]
+    if words is not None and before is not None and len(named) + len(staged) == len(frozen.names):
+        claim = idempotency.claim_values(**call)
+        if insert_at_once(version, branch=branch, words=words, staged=staged, named=named, claim=claim):
+            return SavedVersion(version=version, branch=branch, forked=False)
 
     def make() -> tuple[SavedVersion, uuid.UUID]:
+        version.parent = parent
+        saved = _insert(version, branch, texts, words)
         inserted = store.commit(prompt=prompt, staged=staged)
         store.link(prompt_id=prompt.pk, sha256s=frozen.names - inserted)
-        version = Version(
-            prompt=prompt,
-            author=author,
-            message=message,
-            model=spec.model,
-            spec=frozen.spec,
-            digest=frozen.digest,
-            parent=parent,
-            merged_parent=merged,
-        )
-        return _insert(version, branch, texts), version.pk
+        return saved, version.pk
 
-    return idempotency.once(
-        account_id=author.pk,
-        scope="versions",
-        key=idempotency_key,
-        request=request,
-        make=make,
-        find=lambda pk: _saved_before(pk, branch),
-    )
+    return idempotency.once(**call, make=make, find=lambda pk: _saved_before(pk, branch))
+
+
+def _seen_and_held(prompt: Prompt, frozen: freezing.Frozen) -> store.Seen:
+    """What the store has of the texts of a save. Those that no version names yet are kept from the sweeps meanwhile."""
+    nears = store.nears(frozen.texts)
+    there = store.seen(prompt_id=prompt.pk, sha256s=frozen.names, nears=nears)
+    if waiting := [name for name in frozen.names if there.named.get(name) is False]:
+        store.hold(prompt_id=prompt.pk, sha256s=waiting)
+        # A sweep that was at one of them has removed it by now.
+        there = store.seen(prompt_id=prompt.pk, sha256s=frozen.names, nears=nears)
+    return there
 
 
 def _saved_before(version_id: uuid.UUID, wanted: str) -> SavedVersion:
@@ -89,13 +91,12 @@ def _saved_before(version_id: uuid.UUID, wanted: str) -> SavedVersion:
     return SavedVersion(version=version, branch=move.branch.name, forked=move.branch.name != wanted)
 
 
-def _insert(version: Version, wanted: str, texts: Sequence[bytes] | None) -> SavedVersion:
+def _insert(version: Version, wanted: str, texts: Sequence[bytes] | None, words: str | None) -> SavedVersion:
     """Number the version, insert it and put a branch on it, inside the caller's transaction."""
     if version.parent is None:
         touch(version.prompt_id)  # nobody else saves a first version meanwhile
         target = Branch.objects.select_related("head").filter(prompt=version.prompt, name=wanted).first()
         version.parent = target.head if target else _head(version.prompt, DEFAULT_BRANCH)
-    words = quick_document(version.message, texts)
     moved = insert_version(version, branch=wanted, words=words)
     branch = wanted if moved else start_beside(wanted, version)
     if words is None:

@@ -12,19 +12,18 @@ from typing import Any
 
 import pytest
 from django.core.cache import cache
-from django.db import connection
 from django.utils import timezone
 from rest_framework.test import APIClient
 
 from accounts.models import User
 from config.celery import app
 from core import effects
-from core.errors import DomainError
 from playground import freezing
 from playground.bodies import objects, store, unstored
 from playground.models import Body, Prompt, Upload, Version
 from playground.services import SavedVersion, sweeping
 from playground.services.drafts import drop_draft, keep_draft
+from tests.playground.beside import Halt, beside, blocked
 from tests.playground.uploading import (
     announce,
     complete,
@@ -221,46 +220,6 @@ def test_a_turn_takes_a_few_and_the_next_goes_on(prompt: Prompt, monkeypatch: py
 # --- a sweep and a save at once, on two connections ---------------------------------------------------------------
 
 at_once = pytest.mark.django_db(transaction=True)
-
-
-@contextmanager
-def beside(act: Callable[[], Any]) -> Iterator[list[Any]]:
-    """`act` runs on a connection of its own; its result or error is in the list after the block."""
-    out: list[Any] = []
-
-    def run() -> None:
-        try:
-            out.append(act())
-        except DomainError as error:
-            out.append(error)
-        finally:
-            connection.close()
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield out
-    finally:
-        thread.join(60)
-        assert not thread.is_alive()
-
-
-class Halt:
-    """A place that one thread reaches and waits at until it is let go."""
-
-    def __init__(self) -> None:
-        self.reached, self.released = threading.Event(), threading.Event()
-
-    def __call__(self) -> None:
-        self.reached.set()
-        assert self.released.wait(60)
-
-
-def blocked() -> bool:
-    """Whether some connection waits for a lock of another."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
-        return bool(cursor.fetchone()[0])
 
 
 @at_once
