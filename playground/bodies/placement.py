@@ -21,6 +21,9 @@ CUT = 0.75
 HOP_BYTES = 16 * 1024 * 1024
 FEWEST_HOPS, MOST_HOPS = 4, 32
 SMALLEST_UNIT = 512
+#: Up to this many bytes a text is stored whole: as a delta it would be 100 to 130 bytes smaller, beside rows of 1.5 KB
+#: that each save has anyway, and the way to its base would be asked for by each save and walked by each read.
+WHOLE_BYTES = 512
 #: What reading costs, in microseconds of CPU as measured by `benchmarks/version_store.py` on 2 cores of an EPYC: a hop
 #: has a row and a pass over the text, and what is stored is fetched, if it is not in the row, and decompressed.
 HOP_US, TEXT_BYTE_US, STORED_BYTE_US, OBJECT_US = 40.0, 0.0001, 0.003, 1000.0

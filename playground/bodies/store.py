@@ -158,14 +158,14 @@ def stage_anew(*, prompt: Prompt, text: Text) -> StagedBody:
 
 def nears(texts: Iterable[Text]) -> set[str]:
     """What these texts may be deltas of."""
-    return {text.near for text in texts if text.near and len(text.data) <= codec.MAX_TEXT_BYTES}
+    return {text.near for text in texts if text.near and placement.WHOLE_BYTES < len(text.data) <= codec.MAX_TEXT_BYTES}
 
 
 def _represent(prompt: Prompt, text: Text, there: Seen) -> StagedBody:
     body_id = new_id()
     key = object_key(prompt.pk, body_id)
-    path = there.paths.get(text.near or "")
-    placed = _place(prompt, text, path) if path and len(text.data) <= codec.MAX_TEXT_BYTES else None
+    path = [step for near in nears([text]) for step in there.paths.get(near, ())]
+    placed = _place(prompt, text, path) if path else None
     if placed is None:
         return StagedBody(body_id=body_id, object_key=key, encoded=codec.encode_snapshot(text.data))
     encoded, base, serves = placed

@@ -55,18 +55,21 @@ _SAVE = f"""
     SELECT made.number, made.acl_epoch, (SELECT count(*) FROM moved) FROM touched LEFT JOIN made ON true
 """  # noqa: S608  # names of columns, not of people
 #: All of a save, or nothing of it. The same locks in the same order as in the transaction of an ordinary save: prompt,
-#: branch, version, texts, key. Each part depends on the one before; so where the branch has another head, or a text to
-#: refer to counts as unnamed, nothing is made. If only a later part turns out to be impossible (the number, a text or
-#: the key was taken while this waited), the move has no branch to be of, and its NOT NULL breaks the whole statement.
+#: branch, version, texts, key. Each part depends on the one before; so where the branch has another head, a text to
+#: refer to counts as unnamed, or one to insert is there, nothing is made. If only a later part turns out to be
+#: impossible (the number, a text or the key was taken while this waited), the move has no branch to be of, and its
+#: NOT NULL breaks the whole statement.
 _SAVE_AT_ONCE = f"""
     WITH touched AS (
         UPDATE playground_prompt SET updated_at = %(now)s
         WHERE id = %(prompt_id)s AND EXISTS (
             SELECT FROM playground_branch
             WHERE prompt_id = %(prompt_id)s AND name = %(branch)s AND head_id = %(parent_id)s
-        ) AND cardinality(%(named)s::bytea[]) = (
+        ) AND (cardinality(%(named)s::bytea[]) = 0 OR cardinality(%(named)s::bytea[]) = (
             SELECT count(*) FROM playground_body
             WHERE prompt_id = %(prompt_id)s AND sha256 = ANY(%(named)s::bytea[]) AND unreferenced_since IS NULL
+        )) AND NOT EXISTS (
+            SELECT FROM playground_body WHERE prompt_id = %(prompt_id)s AND sha256 = ANY(%(body_sha256s)b::bytea[])
         )
         RETURNING acl_epoch
     ), moved AS (

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,16 +51,17 @@ def save_version(
     frozen = freezing.freeze(author=author, prompt=prompt, spec=spec, parent=before)
     parents = [version.pk if version else None for version in (parent, merged)]
     request = idempotency.fingerprint(prompt.pk, frozen.digest.hex(), parents, branch, message)
-    there = _seen_and_held(prompt, frozen)
-    staged = store.stage(prompt=prompt, texts=frozen.texts, there=there, later=True)
     texts = texts_to_index(prompt=prompt, frozen=frozen)
     fields = {"message": message, "model": spec.model, "spec": frozen.spec, "digest": frozen.digest}
     version = Version(prompt=prompt, author=author, parent=before, merged_parent=merged, **fields)
     words = quick_document(message, texts)
     call: dict[str, Any] = {"account_id": author.pk, "scope": "versions", "key": idempotency_key, "request": request}
-    named = [name for name in frozen.names if there.named.get(name)]
-    if words is not None and before is not None and len(named) + len(staged) == len(frozen.names):
-        claim = idempotency.claim_values(**call)
+    claim = idempotency.claim_values(**call)
+    for there in _seen(prompt, frozen, before):
+        staged = store.stage(prompt=prompt, texts=frozen.texts, there=there, later=True)
+        named = [name for name in frozen.names if there.named.get(name)]
+        if words is None or before is None or len(named) + len(staged) < len(frozen.names):
+            continue
         if insert_at_once(version, branch=branch, words=words, staged=staged, named=named, claim=claim):
             return SavedVersion(version=version, branch=branch, forked=False)
 
@@ -74,15 +75,25 @@ def save_version(
     return idempotency.once(**call, make=make, find=lambda pk: _saved_before(pk, branch))
 
 
-def _seen_and_held(prompt: Prompt, frozen: freezing.Frozen) -> store.Seen:
-    """What the store has of the texts of a save. Those that no version names yet are kept from the sweeps meanwhile."""
+def _seen(prompt: Prompt, frozen: freezing.Frozen, before: Version | None) -> Iterator[store.Seen]:
+    """What the store has of the texts of a save: first by what the version `before` says, if that may do, then asked.
+
+    What `before` names is there; the rest is most likely new. That may do where no text is to rest on another one: the
+    statement that makes the version looks itself, and makes nothing if it is otherwise.
+    """
     nears = store.nears(frozen.texts)
+    if before is not None and not nears:
+        given = {text.sha256 for text in frozen.texts}
+        named = frozen.names.intersection(freezing.references(before.frozen))
+        if frozen.names <= given | named:
+            yield store.Seen(named=dict.fromkeys(named, True), paths={})
     there = store.seen(prompt_id=prompt.pk, sha256s=frozen.names, nears=nears)
     if waiting := [name for name in frozen.names if there.named.get(name) is False]:
+        # No version names these yet: they are kept from the sweeps meanwhile.
         store.hold(prompt_id=prompt.pk, sha256s=waiting)
         # A sweep that was at one of them has removed it by now.
         there = store.seen(prompt_id=prompt.pk, sha256s=frozen.names, nears=nears)
-    return there
+    yield there
 
 
 def _saved_before(version_id: uuid.UUID, wanted: str) -> SavedVersion:

@@ -66,15 +66,35 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
     return arrange
 
 
+LONG = "a long text that is stored as what changed of it, not whole. " * 20
+
+
 @pytest.mark.parametrize("key", [None, "a key"])
-def test_an_edit_asks_once_what_is_there_and_writes_once(save: Save, first: Version, key: str | None) -> None:
+def test_an_edit_of_a_short_text_is_one_statement(save: Save, first: Version, key: str | None) -> None:
     before = written()
     with CaptureQueriesContext(connection) as asked:
         saved = save(text="edited", parent=first, idempotency_key=key)
-    assert len(asked) == 2
+    assert len(asked) == 1
     assert [now - then for now, then in zip(written(), before, strict=True)] == [1, 1, 1, 1, int(key is not None)]
     assert (saved.version.number, saved.branch, saved.forked, text_of(saved.version)) == (2, "main", False, "edited")
     assert Branch.objects.get(prompt=first.prompt_id, name="main").head == saved.version
+
+
+def test_an_edit_of_a_longer_text_asks_before_what_it_may_rest_on(save: Save, first: Version) -> None:
+    second = save(text=LONG, parent=first).version
+    with CaptureQueriesContext(connection) as asked:
+        third = save(text=LONG + "!", parent=second).version
+    assert len(asked) == 2
+    assert body_of(LONG + "!").base == body_of(LONG)
+    assert text_of(third) == LONG + "!"
+
+
+def test_a_text_from_further_back_is_found_there(save: Save, first: Version) -> None:
+    """Its parent does not name it, so it is taken for a new one at first."""
+    second = save(text="second", parent=first).version
+    third = save(text="first", parent=second)
+    assert (third.version.number, third.forked, text_of(third.version)) == (3, False, "first")
+    assert written() == [3, 3, 3, 3, 0]
 
 
 def test_a_head_that_moves_meanwhile_leaves_the_save_a_branch(save: Save, first: Version, meanwhile: Meanwhile) -> None:

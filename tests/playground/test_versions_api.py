@@ -36,6 +36,22 @@ def test_the_parent_may_be_named_by_number_or_id(owner_api: APIClient, url: str,
         assert (answer.status_code, answer.json()["parent"]) == (201, 1)
 
 
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ({}, ("main", "")),
+        ({"branch": "side", "message": "why"}, ("side", "why")),
+        ({"branch": " side ", "message": " why\n\nnot"}, ("side", "why\n\nnot")),
+        ({"branch": "seitenast-ä", "message": 7, "unknown": 1}, ("seitenast-ä", "7")),
+    ],
+)
+def test_branch_and_message_are_kept_without_outer_blanks(
+    owner_api: APIClient, url: str, raw_spec: dict[str, Any], sent: dict[str, Any], kept: tuple[str, str]
+) -> None:
+    answer = owner_api.post(url, {"spec": raw_spec, **sent}, format="json").json()
+    assert (answer["branch"], Version.objects.get().message) == kept
+
+
 def test_a_late_save_says_that_it_forked(owner_api: APIClient, url: str, raw_spec: dict[str, Any]) -> None:
     owner_api.post(url, {"spec": raw_spec}, format="json")
     owner_api.post(url, {"spec": raw_spec, "parent": 1}, format="json")
@@ -56,6 +72,11 @@ def test_a_late_save_says_that_it_forked(owner_api: APIClient, url: str, raw_spe
         ({"branch": "7"}, 400, "branch"),
         ({"message": "x" * 5001}, 400, "message"),
         ({"message": "nul\0"}, 400, "message"),
+        ({"message": None}, 400, "message"),
+        ({"message": ["a"]}, 400, "message"),
+        ({"branch": ""}, 400, "branch"),
+        ({"branch": None}, 400, "branch"),
+        ({"branch": "x" * 1001}, 400, "branch"),
     ],
 )
 def test_bad_input_names_its_field(
