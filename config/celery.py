@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from celery import Celery, bootsteps
+from celery.worker.components import Pool
 from celery.worker.consumer import Tasks
 from redis import Redis, RedisError
 from redis.backoff import NoBackoff
@@ -76,12 +77,15 @@ class MirrorKeys(bootsteps.StartStopStep):
 
 
 class Settle(bootsteps.StartStopStep):
-    """With the worker's threads: see `core.threads`."""
+    """A step of the worker and not of its consumer: once, and not again with each connection to the broker.
 
-    requires = (Tasks,)
+    Then it would spare the collector whatever happens to be alive at that moment.
+    """
 
-    def start(self, consumer: Any) -> None:
-        del consumer
+    requires = (Pool,)
+
+    def start(self, parent: Any) -> None:
+        del parent
         threads.settle()
 
 
@@ -95,7 +99,7 @@ def beat(redis: Redis) -> None:
 
 app.steps["consumer"].add(Heartbeat)
 app.steps["consumer"].add(MirrorKeys)
-app.steps["consumer"].add(Settle)
+app.steps["worker"].add(Settle)
 
 #: What happens by the clock. A missed turn does no harm: each task finds what it has to do in the database.
 app.conf.beat_schedule = {
