@@ -31,14 +31,38 @@ _STAND_INS: dict[type, Callable[[], Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Compiled:
-    """`parameters`: each a constant, or the name of the value that takes its place; the rest as Django's own
-    ModelIterable takes it from a compiler to make rows.
-    """
+class _Query:
+    """`parameters`: each a constant, or the name of the value that takes its place."""
 
+    compiler: Any
     sql: str
     parameters: list[tuple[str | None, Any]]
-    compiler: Any
+
+    @classmethod
+    def compiled(cls, build: Callable[..., models.QuerySet[Any, Any]], values: dict[str, Any]) -> _Query:
+        """Raises TypeError for a value that the QuerySet does not filter by."""
+        stand_ins = {name: _STAND_INS[type(value)]() for name, value in values.items()}
+        compiler = build(**stand_ins)[:1].query.get_compiler(DEFAULT_DB_ALIAS)
+        sql, found = compiler.as_sql()
+        names = {value: name for name, value in stand_ins.items()}
+        parameters = [(names.get(_plain(value)), value) for value in found]
+        missing = stand_ins.keys() - {name for name, _ in parameters}
+        if missing:
+            raise TypeError(f"the query does not filter by {', '.join(sorted(missing))}")
+        return cls(compiler=compiler, sql=sql, parameters=parameters)
+
+    def first(self, values: dict[str, Any]) -> tuple[Any, ...] | None:
+        with prepared_cursor() as cursor:
+            cursor.execute(self.sql, [value if name is None else values[name] for name, value in self.parameters])
+            row: tuple[Any, ...] | None = cursor.fetchone()
+        return row
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """What Django's own ModelIterable takes from a compiler to make rows."""
+
+    query: _Query
     converters: dict[int, Any]
     names: list[str]
     columns: slice
@@ -46,8 +70,8 @@ class _Compiled:
 
     def made(self, row: tuple[Any, ...]) -> Any:
         if self.converters:
-            row = next(iter(self.compiler.apply_converters([row], self.converters)))
-        made = self.compiler.klass_info["model"].from_db(DEFAULT_DB_ALIAS, self.names, row[self.columns])
+            row = next(iter(self.query.compiler.apply_converters([row], self.converters)))
+        made = self.query.compiler.klass_info["model"].from_db(DEFAULT_DB_ALIAS, self.names, row[self.columns])
         for related in self.related:
             related.populate(row, made)
         return made
@@ -62,31 +86,28 @@ class Prepared(Generic[Row]):
 
     def __init__(self, build: Callable[..., models.QuerySet[Row]]) -> None:
         self._build = build
-        self._compiled: _Compiled | None = None
+        self._rows: _Rows | None = None
 
     def first(self, **values: Any) -> Row | None:
         """The first row in the QuerySet's own order (none, if it has none), or None."""
-        compiled = self._compiled or self._compile(values)
-        with prepared_cursor() as cursor:
-            cursor.execute(compiled.sql, _filled(compiled.parameters, values))
-            row = cursor.fetchone()
-        return None if row is None else cast("Row", compiled.made(row))
+        rows = self._rows or self._compile(values)
+        row = rows.query.first(values)
+        return None if row is None else cast("Row", rows.made(row))
 
-    def _compile(self, values: dict[str, Any]) -> _Compiled:
-        compiler, sql, parameters = _compiled(self._build, values)
+    def _compile(self, values: dict[str, Any]) -> _Rows:
+        query = _Query.compiled(self._build, values)
+        compiler = query.compiler
         chosen, own = compiler.select[: compiler.col_count], compiler.klass_info["select_fields"]
         columns = slice(own[0], own[-1] + 1)
-        self._compiled = _Compiled(
-            sql=sql,
-            parameters=parameters,
-            compiler=compiler,
+        self._rows = _Rows(
+            query=query,
             converters=compiler.get_converters([each[0] for each in chosen]),
             names=[each[0].target.attname for each in compiler.select[columns]],
             columns=columns,
             # The stubs are of a later Django.
             related=get_related_populators(compiler.klass_info, compiler.select, DEFAULT_DB_ALIAS),  # type: ignore[call-arg]
         )
-        return self._compiled
+        return self._rows
 
 
 class PreparedValues:
@@ -94,39 +115,18 @@ class PreparedValues:
 
     def __init__(self, build: Callable[..., models.QuerySet[Any, tuple[Any, ...]]]) -> None:
         self._build = build
-        self._compiled: tuple[str, list[tuple[str | None, Any]], Any, dict[int, Any]] | None = None
+        self._compiled: tuple[_Query, dict[int, Any]] | None = None
 
     def first(self, **values: Any) -> tuple[Any, ...] | None:
         """The first row in the QuerySet's own order (none, if it has none), or None."""
-        sql, parameters, compiler, converters = self._compiled or self._compile(values)
-        with prepared_cursor() as cursor:
-            cursor.execute(sql, _filled(parameters, values))
-            row: tuple[Any, ...] | None = cursor.fetchone()
-        return tuple(next(iter(compiler.apply_converters([row], converters)))) if row and converters else row
+        query, converters = self._compiled or self._compile(values)
+        row = query.first(values)
+        return tuple(next(iter(query.compiler.apply_converters([row], converters)))) if row and converters else row
 
-    def _compile(self, values: dict[str, Any]) -> tuple[str, list[tuple[str | None, Any]], Any, dict[int, Any]]:
-        compiler, sql, parameters = _compiled(self._build, values)
-        self._compiled = sql, parameters, compiler, compiler.get_converters([each[0] for each in compiler.select])
+    def _compile(self, values: dict[str, Any]) -> tuple[_Query, dict[int, Any]]:
+        query = _Query.compiled(self._build, values)
+        self._compiled = query, query.compiler.get_converters([each[0] for each in query.compiler.select])
         return self._compiled
-
-
-def _compiled(
-    build: Callable[..., models.QuerySet[Any, Any]], values: dict[str, Any]
-) -> tuple[Any, str, list[tuple[str | None, Any]]]:
-    """The compiler, the SQL, and its parameters: each a constant, or the name of the value that takes its place."""
-    stand_ins = {name: _STAND_INS[type(value)]() for name, value in values.items()}
-    compiler = build(**stand_ins)[:1].query.get_compiler(DEFAULT_DB_ALIAS)
-    sql, found = compiler.as_sql()
-    names = {value: name for name, value in stand_ins.items()}
-    parameters = [(names.get(_plain(value)), value) for value in found]
-    missing = stand_ins.keys() - {name for name, _ in parameters}
-    if missing:
-        raise TypeError(f"the query does not filter by {', '.join(sorted(missing))}")
-    return compiler, sql, parameters
-
-
-def _filled(parameters: list[tuple[str | None, Any]], values: dict[str, Any]) -> list[Any]:
-    return [value if name is None else values[name] for name, value in parameters]
 
 
 class _Preparing(ServerBindingCursor):
