@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from inference_client.awaiting import LONGEST_WAIT_S
 from inference_client.models import Provider
-from playground.models import DEFAULT_BRANCH, Prompt, Version
+from playground.models import Prompt, Version
 
 SPEC_HELP = (
     "model, max_tokens, temperature?, top_p?, top_k?, stop_sequences?, system?, messages, tools?, tool_choice?, "
@@ -20,9 +20,6 @@ PARAMETERS_HELP = (
     "Sent in place of the version's own: max_tokens, temperature, top_p, top_k, stop_sequences, thinking, "
     "api_version. null leaves one out."
 )
-
-
-MAX_BRANCH_CHARS = 1000
 
 
 class ParsedField(serializers.JSONField):
@@ -69,7 +66,7 @@ class VersionInput(serializers.Serializer[Any]):
     merged = serializers.JSONField(
         required=False, allow_null=True, help_text="Number or id of a second parent: the version that was merged in."
     )
-    branch = serializers.CharField(required=False, default=DEFAULT_BRANCH, max_length=MAX_BRANCH_CHARS)
+    branch = serializers.CharField(required=False, default="main", max_length=1000)
     message = serializers.CharField(required=False, default="", allow_blank=True, trim_whitespace=False)
 
 

@@ -17,21 +17,13 @@ from core.paging import NewestFirst
 from playground import access, freezing, services, wire
 from playground import spec as specs
 from playground.api.asking import IDEMPOTENCY_KEY, POINTER, checked, idempotency_key, person, version_named
-from playground.models import DEFAULT_BRANCH, Branch, Prompt, Version
-from playground.serializers import (
-    MAX_BRANCH_CHARS,
-    SavedVersionOutput,
-    VersionDetailOutput,
-    VersionInput,
-    VersionListOutput,
-)
+from playground.models import Branch, Prompt, Version
+from playground.serializers import SavedVersionOutput, VersionDetailOutput, VersionInput, VersionListOutput
 
 #: How long an answer for a pointer (a branch, `latest`) may be reused by its receiver: the stated staleness.
 POINTER_SECONDS = 5
 #: `variables`: their names alone, for who does not need the texts.
 _INCLUDABLE = ("texts", "variables")
-#: What is saved where the body does not say it.
-_SAVING = {"parent": None, "merged": None, "branch": DEFAULT_BRANCH, "message": ""}
 _FOR_EVER = "private, max-age=31536000, immutable"
 _FOR_A_MOMENT = f"private, max-age={POINTER_SECONDS}"
 
@@ -58,7 +50,7 @@ class VersionList(APIView):
     def post(self, request: Request, prompt_id: uuid.UUID) -> Response:
         """Save a version. Never refused because somebody saved first: then `forked` is true."""
         prompt, parent = _prompt_and_parent(request, prompt_id)
-        given = _given(request)
+        given = checked(VersionInput, request)
         saved = services.save_version(
             author=person(request),
             prompt=prompt,
@@ -111,26 +103,6 @@ def _prompt_and_parent(request: Request, prompt_id: uuid.UUID) -> tuple[Prompt, 
     if isinstance(number, int) and not isinstance(number, bool) and 0 < number < 2**31:
         return access.prompt_and_version(request.user, prompt_id, number, access.CHANGE)
     return access.prompt_for(request.user, prompt_id, access.CHANGE), None
-
-
-def _given(request: Request) -> dict[str, Any]:
-    """As VersionInput checks it, which has nothing to say about the usual body and takes long for that."""
-    data: Any = request.data
-    is_known = isinstance(data, dict) and data.keys() <= {"spec", *_SAVING} and data.get("spec") is not None
-    given: dict[str, Any] = {**_SAVING, **data} if is_known else {}
-    if is_known and _is_line(given["branch"]) and (given["message"] == "" or _is_line(given["message"])):
-        return given
-    return checked(VersionInput, request)
-
-
-def _is_line(value: object) -> bool:
-    """Whether it is what REST framework's field for text would leave as it is."""
-    return (
-        isinstance(value, str)
-        and 0 < len(value) <= MAX_BRANCH_CHARS
-        and value.isprintable()
-        and value[0] != " " != value[-1]
-    )
 
 
 def _listed(prompt: Prompt, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
