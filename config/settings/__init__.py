@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -108,6 +109,8 @@ DATABASES["default"] |= {
             "timeout": 10,
         },
         "options": "-c statement_timeout=30000 -c lock_timeout=10000",
+        # Only what asks for it is prepared (core/prepared.py). With Django's own None that would be ignored, too.
+        "prepare_threshold": sys.maxsize,
     },
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -124,3 +124,16 @@ def test_values_that_are_not_filtered_by_are_an_error(owner: User) -> None:
     query = PreparedValues(lambda pk, name: User.objects.filter(pk=pk).values_list("email"))
     with pytest.raises(TypeError, match="name"):
         query.first(pk=owner.pk, name="x")
+
+
+def test_postgresql_plans_it_once_a_connection_and_nothing_of_djangos_own(owner: User) -> None:
+    key = key_of(owner, "one")
+    query = by_digest()
+    query.first(digest=key.digest)
+    query.first(digest=os.urandom(32))
+    for _ in range(10):
+        assert ApiKey.objects.filter(pk=key.pk).exists()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement, generic_plans + custom_plans FROM pg_prepared_statements")
+        prepared = [(times, statement) for statement, times in cursor.fetchall() if "accounts_apikey" in statement]
+    assert [times for times, _ in prepared] == [2]
