@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from core import effects
 from core.prepared import prepared_cursor
-from inference_client.models import Run, RunKind, RunStatus
+from inference_client.models import Run, RunKind
 from inference_client.places import Waiting, in_turn
 from inference_client.services import SEND_RUN, claim_run
 
@@ -24,6 +24,11 @@ _LINE = """
     FROM inference_client_run AS run JOIN accounts_user AS account ON account.id = run.account_id
     WHERE run.status = 'queued' AND run.next_try_at <= %s
     ORDER BY run.account_id, run.kind, run.id
+"""
+#: In the order of their own index: by id, a million runs that ended would be walked through.
+_ANY_WAITING = """
+    SELECT id FROM inference_client_run WHERE status = 'queued' AND next_try_at <= %s
+    ORDER BY account_id, kind, id LIMIT 1
 """
 #: How many runs of the list a worker tries before it looks anew, and how often it does that.
 CLAIM_AHEAD = 8
@@ -60,11 +65,11 @@ def call_next_run() -> None:
 
     A message for a run that was not to be sent yet is gone by now, and the sweep would take 15 s to send another.
     """
-    waiting = Run.objects.filter(status=RunStatus.QUEUED, next_try_at__lte=timezone.now())
-    # Any of them will do. In the order of their own index: by id, a million runs that ended would be walked through.
-    run_id = waiting.order_by("account_id", "kind", "pk").values_list("pk", flat=True).first()
-    if run_id is not None:
-        effects.enqueue(SEND_RUN, str(run_id))
+    with prepared_cursor() as cursor:
+        cursor.execute(_ANY_WAITING, [timezone.now()])
+        row = cursor.fetchone()
+    if row is not None:
+        effects.enqueue(SEND_RUN, str(row[0]))
 
 
 def _line(now: dt.datetime) -> tuple[list[Waiting], dict[uuid.UUID, int]]:

@@ -27,6 +27,7 @@ from core.errors import InvalidInput, RateLimited
 from core.ids import new_id
 from core.parsers import refuse_surrogates
 from core.prepared import prepared_cursor
+from core.prepared_insert import insert
 from inference_client import events, prices
 from inference_client.failures import plain_sentence
 from inference_client.models import EXCERPT_LENGTH, Provider, Run, RunKind, RunStatus
@@ -68,6 +69,10 @@ _RENEW = """
     WHERE id = %s AND status = 'running' AND attempt = %s
     RETURNING cancel_requested_at
 """
+_FINISH = """
+    UPDATE inference_client_run SET {}, first_token_at = COALESCE(%(first_token_at)s, first_token_at)
+    WHERE id = %(id)s AND status = 'running' AND attempt = %(attempt)s
+"""
 
 
 class Lease(enum.Enum):
@@ -104,7 +109,7 @@ def create_run(
     request = {**body, "stream": body.get("stream", True)}
     _refuse_unsendable(request)
     now = timezone.now()
-    run = Run.objects.create(
+    run = Run(
         id=run_id or new_id(),
         account=account,
         model=request["model"],
@@ -119,6 +124,7 @@ def create_run(
         next_try_at=now,
         resend_at=now + RESEND_AFTER,
     )
+    insert(run)
     effects.enqueue(SEND_RUN, str(run.id))
     return run
 
@@ -206,7 +212,7 @@ def renew_lease(*, run: Run, first_token_at: dt.datetime | None = None, now: dt.
 def finish_run(*, run: Run, ending: Ending, now: dt.datetime | None = None) -> bool:
     """Write the end of a claimed run, here and in `run`; False if it is no longer ours to end."""
     changes: dict[str, Any] = {
-        "status": ending.status,
+        "status": ending.status.value,
         "finished_at": now or timezone.now(),
         "lease_expires_at": None,
         "output_json": json.dumps(ending.output),
@@ -221,10 +227,12 @@ def finish_run(*, run: Run, ending: Ending, now: dt.datetime | None = None) -> b
         "excerpt": excerpt_of(ending.output),
         "cost_usd": _cost_of(run, ending),
     }
-    if ending.first_token_at is not None:
-        changes["first_token_at"] = ending.first_token_at
-    if not _held(run).update(**changes):
-        return False
+    with prepared_cursor() as cursor:
+        held = {"id": run.pk, "attempt": run.attempt, "first_token_at": ending.first_token_at}
+        cursor.execute(_FINISH.format(", ".join(f"{name} = %({name})s" for name in changes)), changes | held)
+        if not cursor.rowcount:
+            return False
+    run.first_token_at = ending.first_token_at or run.first_token_at
     for name, value in changes.items():
         setattr(run, name, value)
     _tell_end(run)

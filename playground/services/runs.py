@@ -8,6 +8,7 @@ from typing import Any
 
 from accounts.models import User
 from core import idempotency
+from core.prepared_insert import insert
 from inference_client import catalogue
 from inference_client.models import Run, RunKind
 from inference_client.services import create_run
@@ -86,7 +87,7 @@ def queue_run(
         subject_id=prepared.version.pk,
         run_id=run_id,
     )
-    VersionRun.objects.create(
+    of_version = VersionRun(
         run=run,
         version=prepared.version,
         variables=json.dumps(prepared.values),
@@ -95,6 +96,7 @@ def queue_run(
         added=json.dumps([conversation.summary(turn) for turn in prepared.turns[prepared.sent_before :]]),
         **place,
     )
+    insert(of_version)
     return run
 
 
